@@ -1,0 +1,1 @@
+"""Which patients a study asks about, and how the question is put."""

@@ -1,0 +1,1 @@
+"""Clinical content as data, and its one reader."""

@@ -1,0 +1,1 @@
+"""The EHR store, and the sealed charts cut from it."""

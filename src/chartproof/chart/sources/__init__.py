@@ -1,0 +1,1 @@
+"""Where a store's rows come from."""

@@ -1,0 +1,1 @@
+"""The synthetic hospital: invented patients, planted cases, their notes."""

@@ -1,0 +1,1 @@
+"""Edit files, what they touched, and what they left behind."""

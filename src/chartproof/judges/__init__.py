@@ -1,0 +1,1 @@
+"""Grades: by rule first, by a judge where no rule reaches."""

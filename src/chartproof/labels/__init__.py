@@ -1,0 +1,1 @@
+"""Reference verdicts. Never readable by a run."""

@@ -1,0 +1,39 @@
+"""A question about one patient."""
+
+from chartproof.records.record import Document, Record
+
+
+class Anchor(Record):
+    """Who and which encounter a question is about. MIMIC identifiers."""
+
+    subject_id: int
+    hadm_id: int | None = None
+    stay_id: int | None = None
+
+
+class Case(Document):
+    """One scenario asked of one patient. It tells nothing of the reference verdict.
+
+    Attributes:
+        id: `<scenario>-<eight hex digits>`; says nothing of rule or stratum.
+        scenario: Id of the scenario in the catalogue.
+        anchor: The patient, and where the scenario needs it the admission and ICU stay.
+        charts: Arm → file name below `charts/` of the case set. The arm `factual` is the record
+            as it stands; any other is a counterfactual. File names are opaque.
+    """
+
+    id: str
+    scenario: str
+    anchor: Anchor
+    charts: dict[str, str]
+
+
+class CaseSet(Document):
+    """The manifest of a folder of cases."""
+
+    id: str
+    store: str
+    """Digest of the store from which the charts were cut."""
+    tier: str
+    """Data tier of that store: synthetic, open or credentialed."""
+    cases: tuple[Case, ...]

@@ -1,0 +1,52 @@
+"""A reference verdict and what decided it."""
+
+from typing import Any
+
+from chartproof.records.record import Document, Record
+from chartproof.records.verdict import Verdict
+
+
+class Evidence(Record):
+    """A fact's value with the rows behind it."""
+
+    value: Any
+    rows: tuple[str, ...]
+    tables: tuple[str, ...] = ()
+    """Tables searched; what scopes an absence."""
+
+
+class Ruling(Document):
+    """The rules' answer on one chart.
+
+    Attributes:
+        rule: Id of the rule that matched, None while a fact is pending.
+        pending: Why there is no verdict: facts whose reader is not good enough.
+        deciding: Rows behind the facts of the matched rule.
+        against: Rows behind the facts that made earlier rules false.
+        facts: Name → value and rows, of the reading that decided.
+        derived: Name → value.
+        anchors: Name → ISO time.
+        applies: Criterion id → whether it applies to this case.
+        readings: How many readings of an ambiguous anchor were tried.
+    """
+
+    scenario: str
+    rule: str | None
+    verdict: Verdict | None
+    pending: str | None = None
+    deciding: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    facts: dict[str, Evidence] = {}
+    derived: dict[str, Any] = {}
+    anchors: dict[str, str | None] = {}
+    applies: dict[str, bool] = {}
+    readings: int = 1
+
+
+class Label(Document):
+    """A reference verdict of one case and arm, in one version of the labels."""
+
+    case: str
+    arm: str
+    version: str
+    ruling: Ruling

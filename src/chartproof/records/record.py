@@ -1,0 +1,19 @@
+"""Bases of everything typed, and of everything written to disk."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Record(BaseModel):
+    """An immutable value whose unknown fields are errors."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
+    )
+
+
+class Document(Record):
+    """A record that is a file, or a line of one. It says which schema it was written to."""
+
+    schema_: Literal[1] = Field(default=1, alias="schema")

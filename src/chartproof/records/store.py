@@ -1,0 +1,50 @@
+"""What an EHR store holds, and what it does not cover."""
+
+from typing import Literal
+
+from chartproof.records.record import Document, Record
+
+Tier = Literal["synthetic", "open", "credentialed"]
+
+
+class Coverage(Record):
+    """What of one table a source has. Not covered is never reported as absent.
+
+    Attributes:
+        covered: Whether the source has the table at all.
+        missing: Columns that the source does not fill.
+        why: One sentence for a reader; empty where everything is there.
+    """
+
+    table: str
+    module: str
+    covered: bool
+    missing: tuple[str, ...] = ()
+    rows: int = 0
+    why: str = ""
+
+
+class StoreInfo(Document):
+    """`store.json`: written last, so that a store with it is whole.
+
+    Attributes:
+        source: `synthetic`, `mimic`, `meds` …
+        version: Of the source, as far as it tells.
+        tier: Binds every command that reads the store.
+        digest: Of all table files; a chart is keyed by it.
+        code: Version of the layout that built it.
+        buckets: Number of Hive buckets by subject.
+        years: Range of shifted years of admissions, None without any.
+        warnings: Oddities of the source that a reader of results should know.
+    """
+
+    source: str
+    version: str
+    tier: Tier
+    digest: str
+    code: str
+    buckets: int
+    patients: int
+    years: tuple[int, int] | None
+    coverage: tuple[Coverage, ...]
+    warnings: tuple[str, ...] = ()

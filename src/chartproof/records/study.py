@@ -1,0 +1,33 @@
+"""Which systems answer which cases, how often and within what limits."""
+
+from pydantic import Field
+
+from chartproof.records.record import Document, Record
+
+
+class Budget(Record):
+    """Limits of one run. Reaching one is the agent's failure, and the trace says which."""
+
+    calls: int = Field(default=80, ge=1)
+    seconds: float = Field(default=120, gt=0)
+
+
+class Study(Document):
+    """`study.yaml`. Paths are relative to the file.
+
+    Attributes:
+        cases: Folder of a case set.
+        scenarios: Only these; empty takes all.
+        arms: Arms to run; `factual` is the record as it stands.
+        hypotheses: Named before the run, kept with the results.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    cases: str
+    systems: tuple[str, ...] = Field(min_length=1)
+    scenarios: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ("factual",)
+    attempts: int = Field(default=1, ge=1)
+    prompt: str = "audit-v1"
+    budget: Budget = Budget()
+    hypotheses: tuple[str, ...] = ()

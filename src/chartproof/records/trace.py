@@ -1,0 +1,181 @@
+"""What happened in one run, in order. Append-only, hash-chained, replayable.
+
+Source: CliniCARE-Bench §4.1 (governed, logged tools), §5.5 (the trajectory is graded).
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from chartproof.records.record import Document, Record
+
+
+class Row(Record):
+    """One row that an agent was shown. `ref` cites it, as `labevents:123`."""
+
+    ref: str
+    cells: dict[str, Any]
+
+
+class Scope(Record):
+    """What a call read, as far as the tool declares it.
+
+    Attributes:
+        tables: Tables that were read.
+        encounters: hadm_id or stay_id to which the call was limited; None is every encounter.
+        since, until: Half-open window, ISO times; None is unbounded.
+        items: Item ids, codes, order types or sections that were asked for; None is all.
+        complete: Whether nothing in scope was cut off by a page or a cap.
+        covered: Whether the store covers all of `tables`.
+    """
+
+    tables: tuple[str, ...] = ()
+    encounters: tuple[int, ...] | None = None
+    since: str | None = None
+    until: str | None = None
+    items: tuple[str, ...] | None = None
+    complete: bool = True
+    covered: bool = True
+
+
+class Answer(Record):
+    """What a tool found: typed rows, and the text rendered from them."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    scope: Scope = Scope()
+    notes: tuple[str, ...] = ()
+    """Lines for the reader: what is not covered, what was cut, how to see the rest."""
+    text: str = ""
+
+
+class Started(Record):
+    """The first event. Digests say what exactly was run."""
+
+    kind: Literal["started"] = "started"
+    system: str
+    case: str
+    arm: str
+    attempt: int
+    digests: dict[str, str]
+
+
+class Called(Record):
+    """One call through the gateway. `refused` holds the refusal, which is an answer too."""
+
+    kind: Literal["called"] = "called"
+    call: int
+    tool: str
+    arguments: dict[str, Any]
+    answer: Answer
+    digest: str
+    refused: bool = False
+    milliseconds: float | None = None
+
+
+class Turn(Record):
+    """One model turn with its usage. Scripted systems have none."""
+
+    kind: Literal["turn"] = "turn"
+    model: str
+    tokens_in: int | None = None
+    tokens_cached: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+
+class Reported(Record):
+    """The report as the agent handed it in."""
+
+    kind: Literal["reported"] = "reported"
+    text: str
+
+
+class Ended(Record):
+    """The last event.
+
+    Attributes:
+        outcome: `reported`; `agent_failed` (no report, or a limit was reached: counts as wrong);
+            `infrastructure` (our fault or the API's: re-run, never scored).
+    """
+
+    kind: Literal["ended"] = "ended"
+    outcome: Literal["reported", "agent_failed", "infrastructure"]
+    reason: str = ""
+    seconds: float | None = None
+
+
+Event = Annotated[Started | Called | Turn | Reported | Ended, Field(discriminator="kind")]
+
+
+class Entry(Document):
+    """One line of `trace.jsonl`: an event chained to the one before."""
+
+    n: int
+    previous: str
+    event: Event
+    hash: str
+
+
+class Trace(Record):
+    """A whole run, read back."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def started(self) -> Started | None:
+        """The opening event."""
+        return next((e for e in self.events if isinstance(e, Started)), None)
+
+    @property
+    def calls(self) -> tuple[Called, ...]:
+        """Every call in order, refused ones included."""
+        return tuple(e for e in self.events if isinstance(e, Called))
+
+    @property
+    def report(self) -> str | None:
+        """The text that was handed in last, if any."""
+        return next((e.text for e in reversed(self.events) if isinstance(e, Reported)), None)
+
+    @property
+    def ended(self) -> Ended | None:
+        """The closing event; None where the run was cut off."""
+        return next((e for e in self.events if isinstance(e, Ended)), None)
+
+    def rows(self) -> dict[str, Row]:
+        """Every row disclosed in the run, by reference. A later call completes an earlier one."""
+        found: dict[str, Row] = {}
+        for call in self.calls:
+            for row in call.answer.rows:
+                seen = found.get(row.ref)
+                cells = {**seen.cells, **row.cells} if seen else row.cells
+                found[row.ref] = Row(ref=row.ref, cells=cells)
+        return found
+
+
+GENESIS = "0" * 64
+"""What the first entry is chained to."""
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON of a value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def chained(n: int, previous: str, event: Event) -> Entry:
+    """Chain an event to the one before it."""
+    body = {"n": n, "previous": previous, "event": event.model_dump(mode="json")}
+    return Entry(n=n, previous=previous, event=event, hash=digest(body))
+
+
+def broken_at(entries: list[Entry]) -> int | None:
+    """Index of the first entry whose chain does not hold, None where all do."""
+    previous = GENESIS
+    for n, entry in enumerate(entries):
+        if entry != chained(n, previous, entry.event):
+            return n
+        previous = entry.hash
+    return None

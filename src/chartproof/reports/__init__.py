@@ -1,0 +1,1 @@
+"""From the text that an agent hands in to a typed report."""

@@ -1,0 +1,1 @@
+"""Executable scenario rules: facts, derived values, verdict."""

@@ -1,0 +1,1 @@
+"""The cells of a study, and the systems that fill them."""

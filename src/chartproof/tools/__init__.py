@@ -1,0 +1,1 @@
+"""The governed tools and the gateway, the only door to a chart."""
