@@ -49,7 +49,7 @@ class InsertRows(Record):
 
 
 class ReplaceText(Record):
-    """Replace an exact passage in the text of the matching notes. Line breaks match any white space.
+    """Replace an exact passage in the text of the matching notes; white space matches line breaks.
 
     Attributes:
         times: How often the passage must occur in each matching note; None takes all.

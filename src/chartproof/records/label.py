@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import Field
+
 from chartproof.records.record import Document, Record
 from chartproof.records.verdict import Verdict
 
@@ -36,10 +38,10 @@ class Ruling(Document):
     pending: str | None = None
     deciding: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
-    facts: dict[str, Evidence] = {}
-    derived: dict[str, Any] = {}
-    anchors: dict[str, str | None] = {}
-    applies: dict[str, bool] = {}
+    facts: dict[str, Evidence] = Field(default_factory=dict)
+    derived: dict[str, Any] = Field(default_factory=dict)
+    anchors: dict[str, str | None] = Field(default_factory=dict)
+    applies: dict[str, bool] = Field(default_factory=dict)
     readings: int = 1
 
 
