@@ -24,6 +24,22 @@ class Coverage(Record):
     why: str = ""
 
 
+class Account(Record):
+    """Where one kind of event of an event-shaped source went.
+
+    Attributes:
+        kind: The leading part of the code, such as `LAB`.
+        events: How many the source holds of them in this place.
+        table: The table that took them, None where they are kept aside.
+        why: The reason where the place is not plain.
+    """
+
+    kind: str
+    events: int
+    table: str | None
+    why: str = ""
+
+
 class StoreInfo(Document):
     """`store.json`: written last, so that a store with it is whole.
 
@@ -36,6 +52,8 @@ class StoreInfo(Document):
         buckets: Number of Hive buckets by subject.
         years: Range of shifted years of admissions, None without any.
         warnings: Oddities of the source that a reader of results should know.
+        origin: Digest of what was read and how; a store of the same origin is not built again.
+        accounts: For event-shaped sources, where every event went.
     """
 
     source: str
@@ -48,3 +66,5 @@ class StoreInfo(Document):
     years: tuple[int, int] | None
     coverage: tuple[Coverage, ...]
     warnings: tuple[str, ...] = ()
+    origin: str = ""
+    accounts: tuple[Account, ...] = ()

@@ -1,0 +1,51 @@
+"""What a source of records must offer, so that a store can be built from it."""
+
+from typing import Protocol
+
+import duckdb
+
+from chartproof.chart.schema import TableSpec
+from chartproof.records.store import Account, Coverage, Tier
+
+
+class Source(Protocol):
+    """Records in some form, brought to the 41 tables one at a time. Inherit from it.
+
+    Attributes:
+        name: Kind of source: `synthetic`, `mimic`, `meds` …
+        version: Which release, as far as the source tells.
+        tier: Data tier that the store and all that is made from it inherit.
+    """
+
+    name: str
+    version: str
+    tier: Tier
+
+    def coverage(self) -> tuple[Coverage, ...]:
+        """Say of each of the 41 tables whether the source has it, and what is lacking."""
+        ...
+
+    def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
+        """Create the table `staged` in `db`: every official column, by name, with its type.
+
+        Columns that the source lacks are NULL. The order of rows is of no account. Called for
+        covered tables only, `patients` first. Where `db` has a table `wanted (subject_id)`, only
+        these patients are kept afterwards, so a large source does well to read no others.
+        """
+        ...
+
+    def fingerprint(self, table: str) -> str:
+        """Tell one input from another: a build resumes, and knows its own store, by it."""
+        return f"{self.name} {self.version} {table}"
+
+    def size(self) -> int:
+        """Bytes of text that will be read, for the check of free disk space."""
+        return 0
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Where each kind of event of an event-shaped source went. Asked after all staging."""
+        return ()
+
+    def warnings(self) -> tuple[str, ...]:
+        """Oddities noticed while staging. Asked after all staging."""
+        return ()
