@@ -1,0 +1,114 @@
+"""What one run may know: a small database of one patient.
+
+No file, no other patient and no other version of the record can be reached from it. Tools and the
+SQL fallback therefore need no rules about scope, and a counterfactual chart is read by the same
+code as a factual one.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+
+from chartproof.errors import ChartError
+from chartproof.records.store import Coverage
+
+MEMORY = "256MB"
+"""Enough for the heaviest patient of the demo eight times over; 64 charts fit one process."""
+
+
+class Chart:
+    """A sealed chart of one patient, factual or counterfactual.
+
+    Attributes:
+        subject_id: Whose chart it is.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, subject_id: int) -> None:
+        self._db = db
+        self.subject_id = subject_id
+        self._coverage: dict[str, Coverage] = {}
+
+    @classmethod
+    def open(cls, path: Path) -> "Chart":
+        """Open a chart file and shut the door behind it.
+
+        Raises:
+            ChartError: There is no such file, or it is not a chart.
+        """
+        if not path.is_file():
+            raise ChartError(
+                f"There is no chart {path.name}.", remedy="Run `chartproof cases build`."
+            )
+        # threads=1 alone leaves eight asynchronous ones; the temporary directory is shut too
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "threads": 1,
+            "async_threads": 0,
+            "memory_limit": MEMORY,
+            "temp_directory": "",
+        }
+        db = duckdb.connect(":memory:", config=config)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                # attached by a link that is gone a moment later: no path is left to be read
+                link = Path(folder) / "chart"
+                _link(path.resolve(), link)
+                db.execute(f"attach '{link}' as chart (read_only)")
+                db.execute("use chart")
+            db.execute("set enable_external_access = false")
+            db.execute("set lock_configuration = true")
+            found = db.execute("select subject_id from patients").fetchall()
+        except duckdb.Error as error:
+            db.close()
+            raise ChartError(
+                f"{path.name} is not a chart: {str(error).splitlines()[0]}",
+                remedy="Cut it again with `chartproof cases build`.",
+            ) from error
+        return cls(db, found[0][0])
+
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of a query as dictionaries; `$name` in it is bound from `params`."""
+        cursor = self.cursor()
+        try:
+            cursor.execute(sql, dict(params) if params else None)
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        finally:
+            cursor.close()
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A cursor of its own; its TEMP tables are invisible to every other."""
+        cursor = self._db.cursor()
+        cursor.execute("use chart")
+        return cursor
+
+    def coverage(self, table: str) -> Coverage:
+        """What the store has of a table, so that *not covered* is never reported as absent."""
+        if not self._coverage:
+            rows = self.query('select "table", module, covered, missing, why from coverage')
+            self._coverage = {
+                row["table"]: Coverage(**{**row, "missing": tuple(row["missing"])}) for row in rows
+            }
+        return self._coverage[table]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        """Open charts are closed at the end of a `with`."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+def _link(source: Path, link: Path) -> None:
+    try:
+        os.link(source, link)
+    except OSError:  # another file system, or one without hard links
+        link.symlink_to(source)

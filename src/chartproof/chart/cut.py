@@ -1,0 +1,121 @@
+"""Cut one patient out of a store, apply edits, seal: one small file per case and arm.
+
+The file is all that a run may know. It holds this patient's rows of every table, the two item
+dictionaries whole and of the others what the patient's rows use. Tables are written anew in order
+of time after the edits, so that no gap betrays one.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+
+from chartproof.chart.edits import Bind, apply
+from chartproof.chart.schema import TableSpec, tables
+from chartproof.chart.store import Store
+from chartproof.errors import ChartError
+from chartproof.records.edit import Edit, Touched
+
+USED = {
+    "d_icd_diagnoses": (
+        "(icd_code, icd_version) in (select icd_code, icd_version from diagnoses_icd "
+        "union select icd_code, icd_version from diagnosis)"
+    ),
+    "d_icd_procedures": (
+        "(icd_code, icd_version) in (select icd_code, icd_version from procedures_icd)"
+    ),
+    "d_hcpcs": "code in (select hcpcs_cd from hcpcsevents)",
+    "d_items": "true",
+    "d_labitems": "true",
+    "provider": (
+        "provider_id in (select order_provider_id from labevents "
+        "union select order_provider_id from poe union select admit_provider_id from admissions)"
+    ),
+    "caregiver": "caregiver_id in (select caregiver_id from chartevents)",
+}
+"""Dictionary → which of its rows a chart holds, as SQL over the patient's own tables."""
+
+
+def cut(
+    store: Store,
+    subject_id: int,
+    path: Path,
+    edits: Iterable[Edit] = (),
+    bind: Bind | None = None,
+) -> tuple[Touched, ...]:
+    """Write the sealed chart of one patient to `path`, and say what each edit touched.
+
+    Args:
+        store: Where the rows come from.
+        subject_id: The patient.
+        path: A new file; written beside itself first and renamed whole.
+        edits: Applied in order before the seal.
+        bind: Anchors and facts that expressions in the edits name.
+
+    Raises:
+        ChartError: The store has no such patient, or the disk is full.
+        SpecError: An edit does not fit the tables.
+    """
+    half = path.with_name(path.name + ".half")
+    half.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with store.connect() as db:
+            touched = _fill(db, store, subject_id, half, tuple(edits), bind or {})
+        os.replace(half, path)
+    except (OSError, duckdb.IOException) as error:
+        raise ChartError(
+            f"The chart of patient {subject_id} could not be written: {error}.",
+            remedy="Free disk space, then repeat; what is complete is kept.",
+        ) from error
+    finally:
+        half.unlink(missing_ok=True)
+        half.with_name(half.name + ".wal").unlink(missing_ok=True)
+    return touched
+
+
+def _fill(
+    db: duckdb.DuckDBPyConnection,
+    store: Store,
+    subject_id: int,
+    half: Path,
+    edits: tuple[Edit, ...],
+    bind: Bind,
+) -> tuple[Touched, ...]:
+    own = [each for each in tables().values() if each.per_patient]
+    for table in own:
+        rows = store.relation(table.name, subject_id=subject_id)
+        db.execute(f"create temp table {table.name} as select * from {rows}")
+    if not db.execute("select 1 from patients").fetchone():
+        raise ChartError(
+            f"The store has no patient {subject_id}.",
+            remedy="`chartproof store show` names what it holds.",
+        )
+    touched = apply(db, edits, subject_id=subject_id, bind=bind)
+    db.execute(f"attach '{half}' as slice (block_size 16384)")
+    for table in own:
+        db.execute(
+            f"create table slice.{table.name} as select * from {table.name} "
+            f"order by {_order(table)}"
+        )
+    for name, used in USED.items():
+        rows = store.relation(name)
+        db.execute(f"create table slice.{name} as select * from {rows} where {used} order by 1")
+    db.execute(
+        'create table slice.coverage ("table" varchar, module varchar, covered boolean, '
+        "missing varchar[], why varchar)"
+    )
+    db.executemany(
+        "insert into slice.coverage values (?, ?, ?, ?, ?)",
+        [
+            (each.table, each.module, each.covered, list(each.missing), each.why)
+            for each in store.info.coverage
+        ],
+    )
+    db.execute("detach slice")
+    return touched
+
+
+def _order(table: TableSpec) -> str:
+    return f"{table.times[0]}, row_ref" if table.times else "row_ref"

@@ -1,0 +1,213 @@
+"""Apply edits to a patient's tables.
+
+The same code plants a recipe in the synthetic hospital, cuts a counterfactual chart and reads an
+edit file, so that whatever an agent sees was changed in one way only. Every statement is limited to
+one patient. Edited rows keep their reference; inserted rows get one of the same shape.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from chartproof.chart.complete import complete
+from chartproof.chart.schema import PROSE, TableSpec, tables
+from chartproof.errors import SpecError
+from chartproof.records.edit import (
+    DeleteRows,
+    Edit,
+    InsertRows,
+    ReplaceText,
+    SetRows,
+    Span,
+    Touched,
+    Value,
+)
+
+Bind = Mapping[str, Any]
+"""Anchors and facts that `$name` in an expression stands for."""
+
+
+def apply(
+    db: duckdb.DuckDBPyConnection, edits: Iterable[Edit], *, subject_id: int, bind: Bind
+) -> tuple[Touched, ...]:
+    """Apply edits in order to the tables of `db` (official names, each with `row_ref`).
+
+    Returns:
+        One record per edit with the references of the rows that changed, went or came.
+
+    Raises:
+        SpecError: An edit names a table or column that does not exist, or an expression fails.
+    """
+    return tuple(_Edit(db, n, edit, subject_id, bind).apply() for n, edit in enumerate(edits, 1))
+
+
+class _Edit:
+    """One edit on its way into the tables."""
+
+    def __init__(
+        self, db: duckdb.DuckDBPyConnection, n: int, edit: Edit, subject_id: int, bind: Bind
+    ) -> None:
+        self.db = db
+        self.n = n
+        self.edit = edit
+        self.bind = {**bind, "subject_id": subject_id}
+        self.table = self._table()
+
+    def apply(self) -> Touched:
+        """Do it, and say which rows it touched."""
+        edit = self.edit
+        match edit:
+            case SetRows():
+                rows = self._set(edit)
+            case DeleteRows():
+                rows = self._delete(edit)
+            case InsertRows():
+                rows = self._insert(edit)
+            case ReplaceText():
+                rows = self._replace(edit)
+        return Touched(edit=self.n, kind=edit.kind, table=edit.table, rows=tuple(sorted(rows)))
+
+    def _set(self, edit: SetRows) -> list[str]:
+        values = {self._column(name): self._value(name, cell) for name, cell in edit.values.items()}
+        if "valuenum" in values and "value" not in values:
+            # the number a reader sees and the number a rule compares are one fact
+            values["value"] = f"format('{{:g}}', ({values['valuenum']})::DOUBLE)"
+        changed = " or ".join(
+            f"{name} is distinct from ({new})::{self.table.columns[name]}"
+            for name, new in values.items()
+        )
+        to = ", ".join(f"{name} = {new}" for name, new in values.items())
+        return self._run(
+            f"update {edit.table} set {to} where {self._where(edit.where)} and ({changed}) "
+            "returning row_ref"
+        )
+
+    def _delete(self, edit: DeleteRows) -> list[str]:
+        return self._run(
+            f"delete from {edit.table} where {self._where(edit.where)} returning row_ref"
+        )
+
+    def _insert(self, edit: InsertRows) -> list[str]:
+        made: list[str] = []
+        for k, row in enumerate(edit.rows):
+            given = {self._column(name): self._evaluate(name, cell) for name, cell in row.items()}
+            salt = hashlib.md5(f"{self.bind['subject_id']}|{self.n}|{k}".encode()).hexdigest()
+            made.append(complete(self.db, self.table, given, self.bind, salt))
+        return made
+
+    def _replace(self, edit: ReplaceText) -> list[str]:
+        column = PROSE[edit.table]
+        pattern = r"\s+".join(_escaped(word) for word in edit.find.split())
+        found = self._fetch(
+            f"select row_ref, len(regexp_extract_all({column}, $pattern)) from {edit.table} "
+            f"where {self._where(edit.where)} and regexp_matches({column}, $pattern)",
+            pattern=pattern,
+        )
+        for ref, count in found:
+            if edit.times is not None and count != edit.times:
+                raise self._wrong(
+                    f"the text occurs {count} times in {ref}, not {edit.times}",
+                    "Correct `times`, or make `find` longer.",
+                )
+        put = edit.put.replace("\\", "\\\\")
+        return self._run(
+            f"update {edit.table} set {column} = regexp_replace({column}, $pattern, $put, 'g') "
+            f"where {self._where(edit.where)} and regexp_matches({column}, $pattern) "
+            "returning row_ref",
+            pattern=pattern,
+            put=put,
+        )
+
+    def _table(self) -> TableSpec:
+        spec = tables().get(self.edit.table)
+        if spec is None or not spec.per_patient:
+            raise self._wrong(
+                f"there is no patient table `{self.edit.table}`",
+                f"Use one of: {', '.join(n for n, t in tables().items() if t.per_patient)}.",
+            )
+        return spec
+
+    def _column(self, name: str) -> str:
+        if name not in self.table.columns:
+            raise self._wrong(
+                f"table `{self.table.name}` has no column `{name}`",
+                f"Its columns: {', '.join(self.table.columns)}.",
+            )
+        if name == "subject_id":
+            raise self._wrong("`subject_id` cannot be edited", "An edit stays within one patient.")
+        return name
+
+    def _where(self, where: Mapping[str, Any]) -> str:
+        tests = ["subject_id = $subject_id"]
+        for name, wanted in where.items():
+            if name == "=":
+                tests.append(f"({wanted})")
+                continue
+            column = self._column(name)
+            if isinstance(wanted, Span):
+                if wanted.since is not None:
+                    tests.append(f"{column} >= {self._value(name, wanted.since)}")
+                if wanted.until is not None:
+                    tests.append(f"{column} < {self._value(name, wanted.until)}")
+            else:
+                some: list[Value] = wanted if isinstance(wanted, list) else [wanted]
+                tests.append("(" + " or ".join(self._test(column, each) for each in some) + ")")
+        return " and ".join(tests)
+
+    def _test(self, column: str, wanted: Value) -> str:
+        if wanted is None:
+            return f"{column} is null"
+        if isinstance(wanted, str) and "%" in wanted and not wanted.startswith("="):
+            return f"{column} like {_literal(wanted)}"
+        return f"{column} = {self._value(column, wanted)}"
+
+    def _value(self, column: str, cell: Value) -> str:
+        if isinstance(cell, str) and cell.startswith("="):
+            return f"({cell[1:].strip()})"
+        return f"{_literal(cell)}::{self.table.columns[column]}"
+
+    def _evaluate(self, column: str, cell: Value) -> Any:
+        return self._fetch(f"select {self._value(column, cell)}")[0][0]
+
+    def _run(self, sql: str, **more: Any) -> list[str]:
+        return [row[0] for row in self._fetch(sql, **more)]
+
+    def _fetch(self, sql: str, **more: Any) -> list[tuple[Any, ...]]:
+        names = {**self.bind, **more}
+        used = {name: value for name, value in names.items() if _uses(sql, name)}
+        try:
+            return self.db.execute(sql, used).fetchall()
+        except duckdb.Error as error:
+            raise self._wrong(
+                str(error).splitlines()[0], f"`$name` may be one of: {', '.join(sorted(names))}."
+            ) from error
+
+    def _wrong(self, what: str, remedy: str) -> SpecError:
+        return SpecError(
+            f"Edit {self.n} ({self.edit.kind} {self.edit.table}): {what}.", remedy=remedy
+        )
+
+
+def _uses(sql: str, name: str) -> bool:
+    at = sql.find(f"${name}")
+    while at >= 0:
+        after = sql[at + len(name) + 1 : at + len(name) + 2]
+        if not (after.isalnum() or after == "_"):
+            return True
+        at = sql.find(f"${name}", at + 1)
+    return False
+
+
+def _literal(value: Value | datetime) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool | int | float):
+        return str(value)
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _escaped(word: str) -> str:
+    return "".join(f"\\{c}" if not (c.isalnum() or c in "_") and c.isascii() else c for c in word)
