@@ -5,7 +5,6 @@ dictionaries whole and of the others what the patient's rows use. Tables are wri
 of time after the edits, so that no gap betrays one.
 """
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -62,8 +61,10 @@ def cut(
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with store.connect() as db:
-            touched = _fill(db, store, subject_id, half, tuple(edits), bind or {})
-        os.replace(half, path)
+            _copy(db, store, subject_id)
+            touched = apply(db, edits, subject_id=subject_id, bind=bind or {})
+            _write(db, store, half)
+        half.replace(path)
     except (OSError, duckdb.IOException) as error:
         raise ChartError(
             f"The chart of patient {subject_id} could not be written: {error}.",
@@ -75,16 +76,8 @@ def cut(
     return touched
 
 
-def _fill(
-    db: duckdb.DuckDBPyConnection,
-    store: Store,
-    subject_id: int,
-    half: Path,
-    edits: tuple[Edit, ...],
-    bind: Bind,
-) -> tuple[Touched, ...]:
-    own = [each for each in tables().values() if each.per_patient]
-    for table in own:
+def _copy(db: duckdb.DuckDBPyConnection, store: Store, subject_id: int) -> None:
+    for table in _own():
         rows = store.relation(table.name, subject_id=subject_id)
         db.execute(f"create temp table {table.name} as select * from {rows}")
     if not db.execute("select 1 from patients").fetchone():
@@ -92,9 +85,11 @@ def _fill(
             f"The store has no patient {subject_id}.",
             remedy="`chartproof store show` names what it holds.",
         )
-    touched = apply(db, edits, subject_id=subject_id, bind=bind)
+
+
+def _write(db: duckdb.DuckDBPyConnection, store: Store, half: Path) -> None:
     db.execute(f"attach '{half}' as slice (block_size 16384)")
-    for table in own:
+    for table in _own():
         db.execute(
             f"create table slice.{table.name} as select * from {table.name} "
             f"order by {_order(table)}"
@@ -114,7 +109,10 @@ def _fill(
         ],
     )
     db.execute("detach slice")
-    return touched
+
+
+def _own() -> list[TableSpec]:
+    return [each for each in tables().values() if each.per_patient]
 
 
 def _order(table: TableSpec) -> str:

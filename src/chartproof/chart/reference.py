@@ -15,7 +15,7 @@ def canonical(table: TableSpec) -> str:
 def stem(table: TableSpec) -> str:
     """SQL giving `labevents:123` or `chartevents:0a1b2c3d4e`.
 
-    Exact duplicates are told apart later: they get `.2`, `.3` … in turn.
+    Exact duplicates are told apart later, by `.2`, `.3` … in turn.
     """
     body = f"{table.key}::varchar" if table.key else f"left(md5({canonical(table)}), 10)"
     return f"'{table.name}:' || {body}"

@@ -34,6 +34,8 @@ class CaseSet(Document):
     id: str
     store: str
     """Digest of the store from which the charts were cut."""
+    store_path: str
+    """Where that store lies; edits are cut from it anew."""
     tier: str
     """Data tier of that store: synthetic, open or credentialed."""
     cases: tuple[Case, ...]

@@ -1,0 +1,146 @@
+"""Choose cases from a store and cut their charts.
+
+A store of the synthetic hospital says whom it planted; of any other store the scenario's own
+eligibility query gives the candidates. Neither is the reference verdict: that is computed from the
+cut chart by the rules.
+"""
+
+import hashlib
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from chartproof.catalog.read import ScenarioFolder
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
+from chartproof.errors import SpecError
+from chartproof.records.case import Anchor, Case, CaseSet
+from chartproof.records.recipe import Planted
+
+PLANTED = "planted.jsonl"
+"""File of a synthetic store that says whom the hospital planted."""
+
+Progress = Callable[[int, int], None]
+"""Called with how many are done, and how many there are."""
+
+
+def candidates(store: Store, folder: ScenarioFolder, *, per_rule: int, seed: int) -> list[Anchor]:
+    """Anchors to ask the scenario about: up to `per_rule` for each planted rule, or in all.
+
+    Raises:
+        SpecError: Nobody in the store is eligible.
+    """
+    scenario = folder.scenario
+    planted = planted_in(store, scenario.id)
+    if planted:
+        groups: dict[str, list[Anchor]] = defaultdict(list)
+        for each in planted:
+            anchor = Anchor(subject_id=each.subject_id, hadm_id=each.hadm_id, stay_id=each.stay_id)
+            groups[each.rule].append(anchor)
+    else:
+        with store.connect(views=True) as db:
+            found = db.execute(scenario.sampling.eligible).fetchall()
+        groups = {"eligible": [Anchor(subject_id=s, hadm_id=h, stay_id=i) for s, h, i in found]}
+    if not any(groups.values()):
+        raise SpecError(
+            f"No patient of this store is eligible for {scenario.id}.",
+            remedy=f"Its eligibility: {scenario.sampling.note}",
+        )
+    draw = random.Random(f"{seed} {scenario.id}")
+    chosen: list[Anchor] = []
+    for _, group in sorted(groups.items()):
+        ordered = sorted(group, key=lambda a: (a.subject_id, a.hadm_id or 0, a.stay_id or 0))
+        chosen += draw.sample(ordered, min(per_rule, len(ordered)))
+    return chosen
+
+
+def planted_in(store: Store, scenario: str) -> list[Planted]:
+    """Whom the synthetic hospital planted for a scenario; empty for any other store."""
+    path = store.path / PLANTED
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [p for p in map(Planted.model_validate_json, lines) if p.scenario == scenario]
+
+
+def build(
+    store: Store,
+    asked: Sequence[tuple[ScenarioFolder, Anchor]],
+    out: Path,
+    *,
+    name: str,
+    progress: Progress = lambda _done, _all: None,
+) -> CaseSet:
+    """Cut the charts of the cases and write `cases.json` last.
+
+    A chart that is already there is kept: its name is the digest of what went into it.
+    """
+    cases = sorted(
+        (_case(store, folder, anchor) for folder, anchor in asked), key=lambda case: case.id
+    )
+    for n, case in enumerate(cases):
+        progress(n, len(cases))
+        path = out / "charts" / case.charts["factual"]
+        if not path.exists():
+            cut(store, case.anchor.subject_id, path)
+    progress(len(cases), len(cases))
+    manifest = CaseSet(
+        id=name,
+        store=store.info.digest,
+        store_path=str(store.path.resolve()),
+        tier=store.info.tier,
+        cases=tuple(cases),
+    )
+    half = out / "cases.json.half"
+    half.write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
+    half.replace(out / "cases.json")
+    return manifest
+
+
+def load(folder: Path) -> CaseSet:
+    """Read the manifest of a folder of cases.
+
+    Raises:
+        SpecError: There is none, or it does not fit.
+    """
+    path = folder / "cases.json"
+    if not path.exists():
+        raise SpecError(
+            f"{folder} holds no cases.json.", remedy="Make one with `chartproof cases build`."
+        )
+    try:
+        return CaseSet.model_validate_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SpecError(
+            f"{path} cannot be read: {str(error).splitlines()[0]}.",
+            remedy="Build the cases again with `chartproof cases build`.",
+        ) from error
+
+
+def find(cases: CaseSet, case_id: str) -> Case:
+    """A case by its id, or by an unambiguous beginning of it.
+
+    Raises:
+        SpecError: None or several match.
+    """
+    hits = [case for case in cases.cases if case.id.startswith(case_id)]
+    if len(hits) == 1:
+        return hits[0]
+    known = ", ".join(case.id for case in (hits or cases.cases)[:4])
+    what = "No case begins" if not hits else f"{len(hits)} cases begin"
+    raise SpecError(
+        f"{what} with `{case_id}`.", remedy=f"`chartproof cases show` lists them: {known} …"
+    )
+
+
+def _case(store: Store, folder: ScenarioFolder, anchor: Anchor) -> Case:
+    key = f"{store.info.digest} {folder.scenario.id} {anchor.model_dump_json()}"
+    mark = hashlib.sha256(key.encode()).hexdigest()
+    chart = hashlib.sha256(f"{store.info.digest} {anchor.subject_id}".encode()).hexdigest()[:20]
+    return Case(
+        id=f"{folder.scenario.id}-{mark[:8]}",
+        scenario=folder.scenario.id,
+        anchor=anchor,
+        charts={"factual": f"{chart}.chart"},
+    )
