@@ -26,6 +26,7 @@ def compute(
         cases: The manifest.
         charts: Folder of the chart files.
         folders: Scenario id → its folder.
+        progress: Called with how many are done, and how many there are.
     """
     labels: list[Label] = []
     for n, case in enumerate(cases.cases):
