@@ -39,7 +39,7 @@ def candidates(store: Store, folder: ScenarioFolder, *, per_rule: int, seed: int
             anchor = Anchor(subject_id=each.subject_id, hadm_id=each.hadm_id, stay_id=each.stay_id)
             groups[each.rule].append(anchor)
     else:
-        with store.connect(views=True) as db:
+        with store.connect() as db:
             found = db.execute(scenario.sampling.eligible).fetchall()
         groups = {"eligible": [Anchor(subject_id=s, hadm_id=h, stay_id=i) for s, h, i in found]}
     if not any(groups.values()):

@@ -60,7 +60,7 @@ def cut(
     half.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with store.connect() as db:
+        with duckdb.connect() as db:
             _copy(db, store, subject_id)
             touched = apply(db, edits, subject_id=subject_id, bind=bind or {})
             _write(db, store, half)
@@ -79,7 +79,10 @@ def cut(
 def _copy(db: duckdb.DuckDBPyConnection, store: Store, subject_id: int) -> None:
     for table in _own():
         rows = store.relation(table.name, subject_id=subject_id)
-        db.execute(f"create temp table {table.name} as select * from {rows}")
+        db.execute(
+            f"create temp table {table.name} as select * from {rows} where subject_id = $subject",
+            {"subject": subject_id},
+        )
     if not db.execute("select 1 from patients").fetchone():
         raise ChartError(
             f"The store has no patient {subject_id}.",

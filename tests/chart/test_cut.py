@@ -1,0 +1,202 @@
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.schema import tables
+from chartproof.chart.store import Store
+from chartproof.errors import ChartError, SpecError
+from chartproof.records.edit import EditFile
+
+CASE = {"hadm_id": 8000001, "stay_id": 7000001}
+
+
+def edited(store: Store, path: Path, *edits: dict[str, object], **bind: object) -> Chart:
+    file = EditFile.model_validate({"id": "x", "edits": edits})
+    cut(store, 9000001, path, file.edits, {**CASE, **bind})
+    return Chart.open(path)
+
+
+def test_a_chart_holds_one_patient_in_all_41_tables(chart: Chart) -> None:
+    names = {row["table_name"] for row in chart.query("select table_name from duckdb_tables()")}
+    assert names == {*tables(), "coverage"}
+    assert chart.subject_id == 9000001
+    for name, table in tables().items():
+        if table.per_patient:
+            rows = chart.query(f"select distinct subject_id from {name}")
+            assert {row["subject_id"] for row in rows} <= {9000001}
+
+
+def test_a_row_is_cited_by_its_key_or_else_by_its_content(chart: Chart) -> None:
+    labs = [row["row_ref"] for row in chart.query("select row_ref from labevents")]
+    assert labs == ["labevents:101", "labevents:102", "labevents:103"]
+    one, two = (row["row_ref"] for row in chart.query("select row_ref from chartevents"))
+    assert len(one) == len("chartevents:") + 10
+    assert two == f"{one}.2"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "attach 'x.duckdb'",
+        "copy labevents to 'x.csv'",
+        "select * from read_text('/etc/hostname')",
+        "from '/etc/passwd'",
+        "delete from labevents",
+        "create table t (a int)",
+        "set threads = 8",
+        "install httpfs",
+    ],
+)
+def test_a_chart_is_sealed(chart: Chart, sql: str) -> None:
+    with pytest.raises(duckdb.Error):
+        chart.query(sql)
+
+
+def test_no_path_of_the_file_can_be_read_from_inside(chart: Chart, tmp_path: Path) -> None:
+    paths = [row["path"] for row in chart.query("select path from duckdb_databases()")]
+    assert not any(path and Path(path).exists() for path in paths)
+
+
+def test_a_set_changes_number_and_text_together_and_keeps_the_reference(
+    store: Store, tmp_path: Path
+) -> None:
+    chart = edited(
+        store,
+        tmp_path / "c",
+        {
+            "kind": "set",
+            "table": "labevents",
+            "where": {"itemid": 50912, "charttime": {"since": "2150-03-02"}},
+            "values": {"valuenum": "= $base + 0.1"},
+        },
+        base=1.0,
+    )
+    rows = chart.query("select row_ref, value, valuenum from labevents")
+    assert [tuple(row.values()) for row in rows] == [
+        ("labevents:101", "1.0", 1.0),
+        ("labevents:102", "1.1", 1.1),
+        ("labevents:103", "1.1", 1.1),
+    ]
+
+
+def test_an_inserted_row_looks_like_its_neighbours(store: Store, tmp_path: Path) -> None:
+    chart = edited(
+        store,
+        tmp_path / "c",
+        {
+            "kind": "insert",
+            "table": "labevents",
+            "rows": [
+                {
+                    "itemid": 50912,
+                    "charttime": "= timestamp '2150-03-04 06:00'",
+                    "valuenum": 2.5,
+                }
+            ],
+        },
+        {"kind": "insert", "table": "diagnoses_icd", "rows": [{"icd_code": "N186"}]},
+    )
+    lab = chart.query("select * from labevents where valuenum = 2.5")[0]
+    assert (lab["value"], lab["valueuom"], lab["flag"]) == ("2.5", "mg/dL", "abnormal")
+    assert lab["hadm_id"] == 8000001
+    assert lab["storetime"] > lab["charttime"]
+    assert lab["row_ref"] == f"labevents:{lab['labevent_id']}"
+    code = chart.query("select * from diagnoses_icd where icd_code = 'N186'")[0]
+    assert (code["seq_num"], code["icd_version"], code["hadm_id"]) == (2, 10, 8000001)
+    title = chart.query("select long_title from d_icd_diagnoses where icd_code = 'N186'")
+    assert title == [{"long_title": "End stage renal disease"}]
+
+
+def test_text_is_replaced_across_line_breaks(store: Store, tmp_path: Path) -> None:
+    chart = edited(
+        store,
+        tmp_path / "c",
+        {
+            "kind": "replace",
+            "table": "discharge",
+            "find": "ESRD on hemodialysis.",
+            "put": "Hypertension.",
+            "times": 1,
+        },
+    )
+    text = chart.query("select text from discharge")[0]["text"]
+    assert text.startswith("Past Medical History:\nHypertension.\n")
+
+
+def test_touched_counts_rows_and_a_second_application_touches_none(
+    store: Store, tmp_path: Path
+) -> None:
+    edit = {
+        "kind": "set",
+        "table": "labevents",
+        "where": {"itemid": 50912},
+        "values": {"valuenum": 1.2},
+    }
+    file = EditFile.model_validate({"id": "x", "edits": [edit, edit]})
+    touched = cut(store, 9000001, tmp_path / "c", file.edits, CASE)
+    assert [each.rows for each in touched] == [("labevents:101", "labevents:103"), ()]
+
+
+def test_nothing_in_an_edited_chart_betrays_the_edit(store: Store, tmp_path: Path) -> None:
+    chart = edited(
+        store,
+        tmp_path / "c",
+        {"kind": "delete", "table": "labevents", "where": {"labevent_id": 101}},
+    )
+    rowids = [row["rowid"] for row in chart.query("select rowid from labevents order by rowid")]
+    assert rowids == [0, 1]
+    tables_ = {row["table_name"] for row in chart.query("select table_name from duckdb_tables()")}
+    assert tables_ == {*tables(), "coverage"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "remedy"),
+    [
+        ({"kind": "delete", "table": "labs"}, "labevents"),
+        ({"kind": "delete", "table": "labevents", "where": {"item": 1}}, "itemid"),
+        ({"kind": "set", "table": "labevents", "values": {"valuenum": "= $nobody"}}, "subject_id"),
+        ({"kind": "set", "table": "labevents", "values": {"subject_id": 1}}, "one patient"),
+        (
+            {"kind": "replace", "table": "discharge", "find": "ESRD", "put": "", "times": 3},
+            "times",
+        ),
+    ],
+)
+def test_an_edit_that_does_not_fit_names_the_remedy(
+    store: Store, tmp_path: Path, edit: dict[str, object], remedy: str
+) -> None:
+    with pytest.raises(SpecError, match=remedy):
+        edited(store, tmp_path / "c", edit)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_patient_is_named(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(ChartError, match="no patient 9000009"):
+        cut(store, 9000009, tmp_path / "c")
+
+
+def test_a_file_that_is_no_chart_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("hello")
+    with pytest.raises(ChartError, match="is not a chart"):
+        Chart.open(tmp_path / "c")
+
+
+@settings(max_examples=15)
+@given(value=st.decimals(0, 99, places=1))
+def test_a_set_value_is_what_a_reader_finds(
+    store: Store, tmp_path_factory: pytest.TempPathFactory, value: Decimal
+) -> None:
+    path = tmp_path_factory.mktemp("p") / "c"
+    chart = edited(
+        store,
+        path,
+        {"kind": "set", "table": "labevents", "values": {"valuenum": float(value)}},
+    )
+    rows = chart.query("select valuenum, value::double as said from labevents")
+    assert all(row["valuenum"] == row["said"] == float(value) for row in rows)
