@@ -30,6 +30,9 @@ class Ruling(Document):
         anchors: Name → ISO time.
         applies: Criterion id → whether it applies to this case.
         readings: How many readings of an ambiguous anchor were tried.
+        reading: Which of them decided, as `facts.sql` names it; empty where there is one only.
+        windows: For each required source the windows that hold for this case, as ISO times. A
+            window that rests on an anchor the case lacks is left out: it cannot be demanded.
     """
 
     scenario: str
@@ -43,6 +46,8 @@ class Ruling(Document):
     anchors: dict[str, str | None] = Field(default_factory=dict)
     applies: dict[str, bool] = Field(default_factory=dict)
     readings: int = 1
+    reading: str = ""
+    windows: tuple[tuple[tuple[str | None, str | None], ...], ...] = ()
 
 
 class Label(Document):

@@ -57,7 +57,10 @@ class Rule(Record):
 
 
 class Window(Record):
-    """A half-open interval of SQL expressions over the case's anchors; None is unbounded."""
+    """A half-open interval over the case's anchors (`t_ct + 48 h`, `admittime - 365 d`).
+
+    Units are `min`, `h` and `d`; None is unbounded. The rules resolve it in `Ruling.windows`.
+    """
 
     since: str | None = None
     until: str | None = None

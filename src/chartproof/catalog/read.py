@@ -1,0 +1,249 @@
+"""The one reader of the catalogue. A file's name is its id; an unknown key is an error."""
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import yaml
+from pydantic import ValidationError
+
+from chartproof.errors import SpecError
+from chartproof.records.notes import Notes, Reading, SharedReading, Validity
+from chartproof.records.policy import Policy
+from chartproof.records.recipe import Recipes
+from chartproof.records.record import Record
+from chartproof.records.scenario import Scenario, Twin, Twins
+
+R = TypeVar("R", bound=Record)
+
+ROOT = Path(str(files("chartproof.catalog")))
+
+
+@dataclass(frozen=True)
+class ScenarioFolder:
+    """A scenario with everything that lies beside it.
+
+    Attributes:
+        facts_sql: One row per reading of an ambiguous anchor; see `rules/engine.py`.
+        notes: Own and shared readings of notes.
+        recipes: How the synthetic hospital plants it; None where nobody has written that.
+        digest: Of the files that decide a verdict (scenario, facts, notes, shared readings).
+    """
+
+    scenario: Scenario
+    facts_sql: str
+    notes: tuple[Reading, ...]
+    twins: tuple[Twin, ...]
+    recipes: Recipes | None
+    digest: str
+
+    @property
+    def id(self) -> str:
+        """The scenario's id."""
+        return self.scenario.id
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a key given twice is an error, and dates stay text."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key: Any = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable):
+                if key in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key `{key}` is given twice", key_node.start_mark
+                    )
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, expression) for tag, expression in each if not tag.endswith(":timestamp")]
+    for first, each in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Parse YAML strictly; JSON is YAML too.
+
+    Raises:
+        SpecError: With line and column of what cannot be read.
+    """
+    try:
+        return yaml.load(text, _StrictLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise SpecError(
+            f"{name}:{place}: {error.problem or 'not readable as YAML'}.",
+            remedy="Correct the YAML there.",
+        ) from error
+    except yaml.YAMLError as error:
+        raise SpecError(f"{name} is not readable as YAML.", remedy=str(error)) from error
+
+
+def read_text(path: Path) -> str:
+    """Read a text file.
+
+    Raises:
+        SpecError: It is not there, or not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(
+            f"{path} cannot be read ({error}).", remedy="Give a readable UTF-8 file."
+        ) from error
+
+
+def validated(raw: Any, record: type[R], name: str) -> R:
+    """Make a record of parsed data.
+
+    Raises:
+        SpecError: With the key that does not fit, and the keys known there.
+    """
+    try:
+        return record.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
+        more = f" ({error.error_count() - 1} more after it)" if error.error_count() > 1 else ""
+        raise SpecError(
+            f"{name}: `{where}` is not valid: {first['msg'].lower()}{more}.",
+            remedy=f"{record.__name__} has the keys {', '.join(_keys(record))}.",
+        ) from error
+
+
+def read_yaml(path: Path, record: type[R]) -> R:
+    """Read one YAML (or JSON) file as a typed record.
+
+    Raises:
+        SpecError: The file is missing, not YAML, or does not fit the schema.
+    """
+    name = f"{path.parent.name}/{path.name}" if path.is_relative_to(ROOT) else str(path)
+    return validated(parse_yaml(read_text(path), name), record, name)
+
+
+def scenario_ids() -> tuple[str, ...]:
+    """Ids of all scenarios, sorted."""
+    return tuple(sorted(each.parent.name for each in (ROOT / "scenarios").glob("*/scenario.yaml")))
+
+
+@cache
+def scenario(id_: str) -> ScenarioFolder:
+    """Read a scenario's folder.
+
+    Raises:
+        SpecError: There is no such scenario, or one of its files is wrong.
+    """
+    folder = ROOT / "scenarios" / id_
+    if id_ not in scenario_ids():
+        raise SpecError(
+            f"There is no scenario `{id_}`.", remedy=f"Known: {', '.join(scenario_ids())}."
+        )
+    return read_folder(folder)
+
+
+def read_folder(folder: Path) -> ScenarioFolder:
+    """Read a scenario's folder from anywhere.
+
+    Raises:
+        SpecError: One of its files is missing or wrong.
+    """
+    spec = read_yaml(folder / "scenario.yaml", Scenario)
+    if spec.id != folder.name:
+        raise SpecError(
+            f"{folder.name}/scenario.yaml: its id is `{spec.id}`.",
+            remedy=f"Set `id: {folder.name}`.",
+        )
+    notes_file, recipes_file = folder / "notes.yaml", folder / "recipes.yaml"
+    twins_file = folder / "twins.yaml"
+    notes = read_yaml(notes_file, Notes) if notes_file.exists() else Notes()
+    readings = tuple(shared_reading(each) for each in notes.use) + notes.readings
+    facts_sql = read_text(folder / "facts.sql")
+    body = [spec.model_dump_json(), facts_sql, *(each.model_dump_json() for each in readings)]
+    return ScenarioFolder(
+        scenario=spec,
+        facts_sql=facts_sql,
+        notes=readings,
+        twins=read_yaml(twins_file, Twins).twins if twins_file.exists() else (),
+        recipes=read_yaml(recipes_file, Recipes) if recipes_file.exists() else None,
+        digest=hashlib.sha256("\0".join(body).encode()).hexdigest(),
+    )
+
+
+def shared_reading(id_: str) -> Reading:
+    """Read a reading that several scenarios use.
+
+    Raises:
+        SpecError: It is missing, wrong, or bears another id.
+    """
+    reading = read_yaml(ROOT / "readings" / f"{id_}.yaml", SharedReading).reading
+    if reading.id != id_:
+        raise SpecError(f"readings/{id_}.yaml: its id is `{reading.id}`.", remedy=f"Set {id_}.")
+    return reading
+
+
+@cache
+def validity() -> Validity:
+    """What has been measured of readings; nothing where nobody has measured."""
+    path = ROOT / "validity.yaml"
+    return read_yaml(path, Validity) if path.exists() else Validity()
+
+
+@cache
+def policies() -> dict[str, Policy]:
+    """The policy corpus by id, sorted.
+
+    Raises:
+        SpecError: A document lacks its front matter, or bears another id than its file.
+    """
+    return {each.id: each for each in map(read_policy, sorted((ROOT / "policies").glob("*.md")))}
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy document: front matter between `---` lines, then text, line 1 after it.
+
+    Raises:
+        SpecError: The front matter is missing or wrong, or the id is not the file's name.
+    """
+    text = read_text(path)
+    parts = text.split("---\n", 2)
+    if len(parts) != 3 or parts[0].strip():
+        raise SpecError(
+            f"policies/{path.name} has no front matter.",
+            remedy="Begin it with `---`, the keys id, title, body, year, source, and `---`.",
+        )
+    front = cast("dict[str, Any]", parse_yaml(parts[1], f"policies/{path.name}"))
+    lines = tuple(parts[2].strip("\n").split("\n"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    front = {**front, "year": str(front.get("year", "")), "digest": digest, "lines": lines}
+    policy = validated(front, Policy, f"policies/{path.name}")
+    if policy.id != path.stem:
+        raise SpecError(
+            f"policies/{path.name}: its id is `{policy.id}`.", remedy=f"Set `id: {path.stem}`."
+        )
+    return policy
+
+
+def prompt(name: str) -> str:
+    """Text of a prompt, `catalog/prompts/<name>.md`.
+
+    Raises:
+        SpecError: There is no such prompt.
+    """
+    path = ROOT / "prompts" / f"{name}.md"
+    if not path.is_file():
+        known = ", ".join(sorted(each.stem for each in path.parent.glob("*.md")))
+        raise SpecError(f"There is no prompt `{name}`.", remedy=f"Known: {known}.")
+    return read_text(path)
+
+
+def _keys(record: type[Record]) -> list[str]:
+    return [field.alias or name for name, field in record.model_fields.items()]

@@ -1,0 +1,144 @@
+"""What is read from the text of notes: patterns as data, with sentences that prove them.
+
+A *reading* looks through notes of one or more tables and yields *mentions*: a value with the lines
+that carry it. How a mention is asserted (denied, historical, of a relative, planned only …) is told
+by *cues* in the same sentence and by the section; `assertions.yaml` of the rules room holds the
+cues that all readings share, a reading adds its own in `cues`, or voids a mention by `unless`.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from chartproof.records.record import Document, Record
+
+Assertion = Literal[
+    "negated", "historical", "hypothetical", "family", "other_person", "other_encounter", "copied"
+]
+"""What a cue says of a mention. A mention without any is simply stated."""
+
+
+class Cue(Record):
+    """Words that tell how a mention is meant.
+
+    Attributes:
+        pattern: Regular expression, case-insensitive, white space matches line breaks.
+        side: Where the cue stands, seen from the mention.
+        words: At most so many words between cue and mention; None is the whole clause.
+        across: Whether it reaches over the ends of clauses, up to the sentence's.
+    """
+
+    assertion: Assertion
+    pattern: str
+    side: Literal["before", "after", "either"] = "before"
+    words: int | None = None
+    across: bool = False
+
+
+class Assertions(Document):
+    """Cues that all readings share.
+
+    Attributes:
+        breaks: Regular expressions at which a clause ends, and a cue's reach with it.
+        sections: Assertion → canonical sections in which every mention has it.
+    """
+
+    cues: tuple[Cue, ...]
+    breaks: tuple[str, ...]
+    sections: dict[Assertion, tuple[str, ...]] = Field(default_factory=dict)
+
+
+class Example(Record):
+    """A sentence with what the reading must make of it; `value` None where it finds nothing."""
+
+    text: str
+    value: str | None
+
+
+class Pattern(Record):
+    """One way to say it.
+
+    Attributes:
+        match: Regular expression, case-insensitive; a blank matches any white space. A group named
+            `value` gives the value, through the reading's `values` where it names it.
+        value: The mention's value where there is no such group.
+        ignore: Assertions that are no news for this pattern (`dialysis was discontinued` contains
+            its own historical cue).
+    """
+
+    match: str
+    value: str = "stated"
+    ignore: tuple[Assertion, ...] = ()
+
+
+class Reading(Record):
+    """A fact as notes tell it. Ids are unique in the whole catalogue: validity is kept by id.
+
+    Attributes:
+        kind: Which reader: `statement` reads sentences; `exam` reads what a radiology report
+            examined; others are named in `rules/readers.py`.
+        sections: Canonical section names (`rules/sections.yaml`) to read; empty reads all.
+        skip_sections: Sections to leave out.
+        unless: A mention whose sentence matches one of these is void.
+        void: A mention whose *own words* (with 20 characters on both sides) match one of these is
+            void: abbreviations with a second meaning.
+        becomes: Assertion → value of a mention asserted so; None drops it. What is not named
+            follows the default: negated → denied, historical → historical, all others drop.
+        values: What `value` groups may catch (lower case) → value.
+        prefer: Which value wins where one note holds several; a value not named loses to all
+            that are. Empty keeps every mention.
+        options: For other kinds than `statement`.
+    """
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    about: str
+    kind: str = "statement"
+    tables: tuple[Literal["discharge", "radiology"], ...] = ("discharge",)
+    sections: tuple[str, ...] = ()
+    skip_sections: tuple[str, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    cues: tuple[Cue, ...] = ()
+    unless: tuple[str, ...] = ()
+    void: tuple[str, ...] = ()
+    becomes: dict[Assertion, str | None] = Field(default_factory=dict)
+    values: dict[str, str] = Field(default_factory=dict)
+    prefer: tuple[str, ...] = ()
+    options: dict[str, Any] = Field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+
+
+class Notes(Document):
+    """`notes.yaml` of a scenario.
+
+    Attributes:
+        use: Ids of readings that several scenarios share, from `catalog/readings/<id>.yaml`.
+        readings: The scenario's own.
+    """
+
+    use: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+
+class SharedReading(Document):
+    """`catalog/readings/<id>.yaml`."""
+
+    reading: Reading
+
+
+class Measured(Record):
+    """How well a reading did on sentences that it was not written on."""
+
+    n: int = Field(ge=1)
+    recall: float = Field(ge=0, le=1)
+    precision: float = Field(ge=0, le=1)
+
+
+class Validity(Document):
+    """`catalog/validity.yaml`: reading id → what was measured. Absent is not yet measured.
+
+    Attributes:
+        bar: A reading below it on recall or precision leaves the cases that rest on it pending.
+    """
+
+    bar: float = 0.9
+    readings: dict[str, Measured] = Field(default_factory=dict)

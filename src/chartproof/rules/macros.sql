@@ -1,0 +1,32 @@
+-- Formulas that scenarios share. Temporary macros on the engine's own connection.
+
+-- Age in a year of the shifted calendar: MIMIC gives an age at an anchor year.
+create or replace temp macro age_at(anchor_age, anchor_year, at_time) as
+  anchor_age + year(at_time) - anchor_year;
+
+-- CKD-EPI 2021, race-free: mL/min/1.73 m2 from mg/dL, to one decimal.
+create or replace temp macro ckd_epi_2021(creatinine, age, is_female) as
+  round(
+    142.0
+    * pow(least(creatinine / if(is_female, 0.7, 0.9), 1), if(is_female, -0.241, -0.302))
+    * pow(greatest(creatinine / if(is_female, 0.7, 0.9), 1), -1.200)
+    * pow(0.9938, age)
+    * if(is_female, 1.012, 1), 1)::decimal(7, 1);
+
+-- MDRD, four variables without the term for race: eGFR from creatinine in mg/dL, not rounded.
+create or replace temp macro mdrd_egfr(creatinine, age, is_female) as
+  186.0 * pow(creatinine, -1.154) * pow(age, -0.203) * if(is_female, 0.742, 1);
+
+-- The same solved for creatinine: mg/dL at an assumed eGFR, to 0.01.
+create or replace temp macro mdrd_creatinine(egfr, age, is_female) as
+  round(pow(egfr / (186.0 * pow(age, -0.203) * if(is_female, 0.742, 1)), -1 / 1.154), 2)
+  ::decimal(9, 2);
+
+-- A laboratory result as a number: its own, else one written in its text (`1.2`, `1.2 mg/dL`).
+create or replace temp macro lab_number(valuenum, value) as
+  coalesce(valuenum, try_cast(regexp_extract(value, '^\s*(\d+(\.\d+)?)\s*(mg/dL)?\s*$', 1, 'i') as double));
+
+-- KDIGO category of an eGFR as an index: 1 is G1, 3 is G3a, 6 is G5.
+create or replace temp macro kdigo_g(egfr) as
+  case when egfr >= 90 then 1 when egfr >= 60 then 2 when egfr >= 45 then 3
+       when egfr >= 30 then 4 when egfr >= 15 then 5 else 6 end;

@@ -1,0 +1,155 @@
+"""Read a fact from sentences: patterns find mentions, cues tell how each is meant."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+from chartproof.records.notes import Assertion, Assertions, Cue, Pattern, Reading
+from chartproof.rules.passages import Passage, passages
+
+_DEFAULT: dict[Assertion, str | None] = {"negated": "denied", "historical": "historical"}
+_WEIGHT: tuple[Assertion, ...] = (
+    "family",
+    "other_person",
+    "copied",
+    "hypothetical",
+    "other_encounter",
+    "historical",
+    "negated",
+)
+"""Which assertion decides where several cues reach a mention: who it is about comes first."""
+_AROUND = 20
+
+
+@dataclass(frozen=True)
+class Note:
+    """One note of the patient.
+
+    Attributes:
+        exams: Names of the examinations that a report is about, from `radiology_detail`.
+    """
+
+    table: str
+    note_id: str
+    note_type: str
+    text: str
+    exams: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A value and the lines that carry it."""
+
+    value: str
+    section: str
+    line_from: int
+    line_to: int
+    text: str
+
+
+@cache
+def shared() -> Assertions:
+    """The cues that all readings share."""
+    text = (files("chartproof.rules") / "assertions.yaml").read_text(encoding="utf-8")
+    return Assertions.model_validate(yaml.safe_load(text))
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of the catalogue: case-insensitive, a blank matches any white space."""
+    return re.compile(re.sub(r"(?<!\\) ", r"\\s+", pattern), re.IGNORECASE)
+
+
+def read(reading: Reading, note: Note) -> list[Mention]:
+    """The mentions of a note that count, combined as the reading says."""
+    return combined(reading, [m for each in passages(note.text) for m in _mentions(reading, each)])
+
+
+def combined(reading: Reading, found: Sequence[Mention]) -> list[Mention]:
+    """Keep the mentions with the preferred value; all where the reading prefers none."""
+    distinct = list(dict.fromkeys(found))
+    if not reading.prefer or not distinct:
+        return distinct
+    order = {value: n for n, value in enumerate(reading.prefer)}
+    best = min(order.get(each.value, len(order)) for each in distinct)
+    return [each for each in distinct if order.get(each.value, len(order)) == best]
+
+
+def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
+    if reading.sections and passage.section not in reading.sections:
+        return []
+    if passage.section in reading.skip_sections:
+        return []
+    if any(compiled(each).search(passage.text) for each in reading.unless):
+        return []
+    found: list[Mention] = []
+    for pattern in reading.patterns:
+        for match in compiled(pattern.match).finditer(passage.text):
+            value = _value(reading, pattern, match, passage)
+            if value is not None:
+                found.append(
+                    Mention(
+                        value,
+                        passage.section,
+                        passage.line_from,
+                        passage.line_to,
+                        " ".join(passage.text.split()),
+                    )
+                )
+    return found
+
+
+def _value(
+    reading: Reading, pattern: Pattern, match: re.Match[str], passage: Passage
+) -> str | None:
+    around = passage.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+    if any(compiled(each).search(around) for each in reading.void):
+        return None
+    assertion = asserted(passage, match.span(), (*shared().cues, *reading.cues), pattern.ignore)
+    if assertion is not None:
+        return reading.becomes.get(assertion, _DEFAULT.get(assertion))
+    if "value" in match.re.groupindex:
+        caught = " ".join((match["value"] or "").lower().split())
+        return reading.values.get(caught, caught) or None
+    return pattern.value
+
+
+def asserted(
+    passage: Passage,
+    span: tuple[int, int],
+    cues: Sequence[Cue],
+    ignore: Sequence[Assertion] = (),
+) -> Assertion | None:
+    """How a mention at `span` of a passage is meant; None where it is simply stated."""
+    reached = {
+        assertion for assertion, names in shared().sections.items() if passage.section in names
+    }
+    for cue in cues:
+        if cue.assertion not in reached and _reaches(cue, passage.text, span):
+            reached.add(cue.assertion)
+    return next((each for each in _WEIGHT if each in reached and each not in ignore), None)
+
+
+def _reaches(cue: Cue, text: str, span: tuple[int, int]) -> bool:
+    start, end = span
+    for match in compiled(cue.pattern).finditer(text):
+        if match.end() <= start and cue.side in ("before", "either"):
+            between = text[match.end() : start]
+        elif match.start() >= end and cue.side in ("after", "either"):
+            between = text[end : match.start()]
+        else:
+            continue
+        if cue.words is not None and len(between.split()) > cue.words:
+            continue
+        if cue.across or not _broken(between):
+            return True
+    return False
+
+
+def _broken(between: str) -> bool:
+    """Whether a clause ends between cue and mention."""
+    return any(compiled(each).search(between) for each in shared().breaks)
