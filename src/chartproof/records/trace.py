@@ -27,8 +27,12 @@ class Scope(Record):
         encounters: hadm_id or stay_id to which the call was limited; None is every encounter.
         since, until: Half-open window, ISO times; None is unbounded.
         items: Item ids, codes, order types or sections that were asked for; None is all.
-        complete: Whether nothing in scope was cut off by a page or a cap.
+        complete: Whether nothing in scope was cut off by a page or a cap. The last page of a query
+            whose other pages the same run has read is complete.
         covered: Whether the store covers all of `tables`.
+        uncovered: Those of `tables` that the store does not cover.
+        page, pages: Which page of how many.
+        total: Rows in scope, shown or not.
     """
 
     tables: tuple[str, ...] = ()
@@ -38,10 +42,19 @@ class Scope(Record):
     items: tuple[str, ...] | None = None
     complete: bool = True
     covered: bool = True
+    uncovered: tuple[str, ...] = ()
+    page: int = 1
+    pages: int = 1
+    total: int = 0
 
 
 class Answer(Record):
-    """What a tool found: typed rows, and the text rendered from them."""
+    """What a tool found: typed rows, and the text rendered from them.
+
+    Attributes:
+        columns: What the text shows of a row, in order. `cells` holds these and, where a column is
+            composed (`item` of `label` and `itemid`), the table's own columns beside it.
+    """
 
     columns: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -120,9 +133,14 @@ class Entry(Document):
 
 
 class Trace(Record):
-    """A whole run, read back."""
+    """A whole run, read back.
+
+    Attributes:
+        torn: Whether the file ended within a line: the run was killed, its last event is lost.
+    """
 
     events: tuple[Event, ...]
+    torn: bool = False
 
     @property
     def started(self) -> Started | None:
@@ -169,6 +187,18 @@ def chained(n: int, previous: str, event: Event) -> Entry:
     """Chain an event to the one before it."""
     body = {"n": n, "previous": previous, "event": event.model_dump(mode="json")}
     return Entry(n=n, previous=previous, event=event, hash=digest(body))
+
+
+def written(entry: Entry) -> str:
+    """An entry as its line of the file: keys sorted, so that the line is what was hashed."""
+    body = {
+        "event": entry.event.model_dump(mode="json"),
+        "hash": entry.hash,
+        "n": entry.n,
+        "previous": entry.previous,
+        "schema": entry.schema_,
+    }
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def broken_at(entries: list[Entry]) -> int | None:

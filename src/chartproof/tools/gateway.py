@@ -1,0 +1,172 @@
+"""The one door between an agent and a chart: look up, check, answer, record."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from chartproof.chart.chart import Chart
+from chartproof.errors import RunError, ToolRefusal
+from chartproof.records.policy import Policy
+from chartproof.records.trace import Answer, Called
+from chartproof.tools import TOOLS, render
+from chartproof.tools.belonging import Belonging
+from chartproof.tools.corpus import Corpus
+from chartproof.tools.tool import Tool
+from chartproof.tools.trace import Recorder
+
+OVERSIZE = 65_536
+"""Characters of arguments, as JSON, that a call may have."""
+_BY_NAME = {tool.name: tool for tool in TOOLS}
+Clock = Callable[[], float]
+
+
+def specs() -> list[dict[str, Any]]:
+    """Every tool with its description and the JSON schema of its arguments."""
+    return [tool.spec() for tool in TOOLS]
+
+
+class Gateway:
+    """Answers the calls of one run on one chart, numbers them, and records each.
+
+    Args:
+        chart: The sealed chart.
+        policies: The corpus that the policy tools serve, by id.
+        record: Takes each `Called` event, before the agent sees its answer.
+        clock: Seconds, for the time a call took; None leaves times out, so that a trace is
+            reproducible byte for byte.
+    """
+
+    def __init__(
+        self,
+        chart: Chart,
+        policies: Mapping[str, Policy],
+        record: Recorder,
+        clock: Clock | None = perf_counter,
+    ) -> None:
+        self._sources: dict[str, Any] = {"chart": chart, "corpus": Corpus(policies)}
+        self._belonging = Belonging(chart)
+        self._record = record
+        self._clock = clock
+        self._calls = 0
+        self._read: dict[str, dict[int, int]] = {}
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Every tool with its description and the JSON schema of its arguments."""
+        return specs()
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Answer one call with text that begins with its number. A refusal is an answer too.
+
+        Raises:
+            RunError: A tool failed inside, or the event could not be recorded: the run ends as
+                `infrastructure` and is never scored.
+        """
+        self._calls += 1
+        since = self._clock() if self._clock else None
+        tool = render.sound(str(name))[:100]
+        kept: dict[str, Any] = {}
+        try:
+            kept = _kept(arguments)
+            answer = self._answer(tool, kept)
+            refused = False
+        except ToolRefusal as refusal:
+            answer = Answer(text=render.refusal(self._calls, tool, refusal.what, refusal.remedy))
+            refused = True
+        except RunError:
+            raise
+        except Exception as error:
+            raise RunError(
+                f"infrastructure: the tool `{tool}` failed inside: "
+                f"{type(error).__name__}: {str(error).splitlines()[:1]}.",
+                remedy="Report the call; the run is repeated, never scored.",
+            ) from error
+        self._record(
+            Called(
+                call=self._calls,
+                tool=tool,
+                arguments=kept,
+                answer=answer,
+                digest=hashlib.sha256(answer.text.encode()).hexdigest(),
+                refused=refused,
+                milliseconds=(
+                    round((self._clock() - since) * 1000, 3)
+                    if self._clock is not None and since is not None
+                    else None
+                ),
+            )
+        )
+        return answer.text
+
+    def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
+        tool = _BY_NAME.get(name)
+        if tool is None:
+            raise ToolRefusal(
+                f"There is no tool `{name}`.", remedy=f"Use one of: {', '.join(_BY_NAME)}."
+            )
+        try:
+            request = tool.request.model_validate(arguments)
+        except ValidationError as error:
+            raise _refusal(tool, error) from error
+        self._belonging.check(request)
+        answer = self._paged(tool, arguments, tool.answer(self._sources[tool.reads], request))
+        return answer.model_copy(update={"text": render.text(self._calls, name, answer)})
+
+    def _paged(self, tool: Tool, arguments: dict[str, Any], answer: Answer) -> Answer:
+        """Call a last page complete once this run has read all the others of the same query."""
+        scope = answer.scope
+        if scope.pages == 1:
+            return answer
+        query = json.dumps(
+            [tool.name, {k: v for k, v in arguments.items() if k != "page"}], sort_keys=True
+        )
+        read = self._read.setdefault(query, {})
+        read[scope.page] = self._calls
+        if len(read) < scope.pages:
+            return answer
+        others = ", ".join(str(call) for page, call in sorted(read.items()) if page != scope.page)
+        return answer.model_copy(
+            update={
+                "scope": scope.model_copy(update={"complete": True}),
+                "notes": (*answer.notes, f"with calls {others} every row in scope was shown"),
+            }
+        )
+
+
+def _kept(arguments: object) -> dict[str, Any]:
+    """The arguments as the trace can keep them."""
+    if not isinstance(arguments, Mapping):
+        raise ToolRefusal(
+            "The arguments are not an object.", remedy='Give names and values: {"page": 1}.'
+        )
+    try:
+        kept = render.plain(cast("Mapping[str, Any]", arguments))
+        size = len(json.dumps(kept, ensure_ascii=False))
+    except (RecursionError, ValueError) as error:
+        raise ToolRefusal("The arguments are nested too deeply.", remedy="Flatten them.") from error
+    if size > OVERSIZE:
+        raise ToolRefusal(
+            f"The arguments take {size:,} characters; at most {OVERSIZE:,} are read.",
+            remedy="Ask for less at once.",
+        )
+    return kept
+
+
+def _refusal(tool: Tool, error: ValidationError) -> ToolRefusal:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "arguments"
+    names = ", ".join(tool.request.model_fields) or "none"
+    if first["type"] == "extra_forbidden":
+        return ToolRefusal(
+            f"`{tool.name}` has no argument `{render.sound(where)[:100]}`.",
+            remedy=f"Its arguments are: {names}.",
+        )
+    if first["type"] == "missing":
+        return ToolRefusal(f"`{tool.name}` needs `{where}`.", remedy=f"Its arguments are: {names}.")
+    problem = first["msg"].removeprefix("Value error, ").lower()
+    return ToolRefusal(
+        f"`{render.sound(where)[:100]}`: {problem}.", remedy="Correct the argument and call again."
+    )

@@ -1,0 +1,203 @@
+"""From a query over the chart to a typed answer: one page, counted, with its scope."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from chartproof.chart.chart import Chart
+from chartproof.errors import ToolRefusal
+from chartproof.records.trace import Answer, Row, Scope
+from chartproof.tools.render import CELL, PAGE, plain
+
+
+class Conditions:
+    """Predicates that hold together, with what they bind."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self.bound: dict[str, Any] = {}
+
+    def add(self, predicate: str, **bound: Any) -> None:
+        """Demand one predicate more."""
+        self._parts.append(predicate)
+        self.bound.update(bound)
+
+    def equal(self, column: str, value: Any) -> None:
+        """Demand a value, if one was asked for."""
+        if value is not None:
+            name = column.rsplit(".", 1)[-1]
+            self.add(f"{column} = ${name}", **{name: value})
+
+    def within(self, column: str, since: datetime | None, until: datetime | None) -> None:
+        """Demand a time in [since, until)."""
+        self.overlap(column, column, since, until, instant=True)
+
+    def overlap(
+        self,
+        start: str,
+        stop: str,
+        since: datetime | None,
+        until: datetime | None,
+        *,
+        instant: bool = False,
+    ) -> None:
+        """Demand that [start, stop) and [since, until) share a moment. An open stop never ends."""
+        if until is not None:
+            self.add(f"{start} < $until", until=until)
+        if since is not None and instant:
+            self.add(f"{start} >= $since", since=since)
+        elif since is not None:
+            self.add(f"({start} >= $since or {stop} is null or {stop} > $since)", since=since)
+
+    def words(self, column: str, words: Sequence[str] | None, name: str) -> None:
+        """Demand one of the fragments, in any case; `%` is no wildcard within a fragment."""
+        if words:
+            self.add(
+                f"list_bool_or(list_transform(${name}, lambda w: contains(lower({column}), w)))",
+                **{name: [word.lower() for word in words]},
+            )
+
+    def like(self, column: str, patterns: Sequence[str] | None, name: str) -> None:
+        """Demand one of the patterns, in which `%` is a wildcard."""
+        if patterns:
+            self.add(
+                f"list_bool_or(list_transform(${name}, lambda p: {column} like p))",
+                **{name: list(patterns)},
+            )
+
+    def __str__(self) -> str:
+        """The predicate as SQL."""
+        return " and ".join(self._parts) or "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asked for: everything of its scope that the rows do not tell."""
+
+    tables: tuple[str, ...]
+    encounters: tuple[int, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    items: tuple[str, ...] | None = None
+    page: int = 1
+    notes: tuple[str, ...] = field(default=())
+
+
+def listed(
+    chart: Chart,
+    sql: str,
+    asked: Asked,
+    *,
+    order: str,
+    columns: Sequence[str],
+    bound: dict[str, Any] | None = None,
+) -> Answer:
+    """One page of a query whose first column is `ref`.
+
+    `sql` is a SELECT without order; columns beyond `columns` go to the typed rows alone. `order`
+    names columns of it; `ref` is appended, so that pages never share a row.
+    """
+    query = (
+        f"select *, count(*) over () as total_ from ({sql}) order by {order}, ref "
+        f"limit {PAGE} offset {(asked.page - 1) * PAGE}"
+    )
+    found = chart.query(query, bound)
+    if not found and asked.page > 1:
+        total = chart.query(f"select count(*) as total_ from ({sql})", bound)[0]["total_"]
+        _refuse_page(asked.page, total)
+    total = int(found[0]["total_"]) if found else 0
+    return answered(chart, found, asked, columns=columns, total=total)
+
+
+def answered(
+    chart: Chart,
+    found: Iterable[dict[str, Any]],
+    asked: Asked,
+    *,
+    columns: Sequence[str],
+    total: int,
+) -> Answer:
+    """An answer of one page of rows, each with its `ref`."""
+    rows: list[Row] = []
+    cut: set[str] = set()
+    for each in found:
+        cells: dict[str, Any] = {}
+        for name, value in each.items():
+            if name in ("ref", "total_"):
+                continue
+            kept = plain(value)
+            if isinstance(kept, str) and len(kept) > CELL:
+                kept = kept[: CELL - 1] + "…"
+                cut.add(name)
+            cells[name] = kept
+        rows.append(Row(ref=each["ref"], cells=cells))
+    pages = max(1, -(-total // PAGE))
+    uncovered = tuple(t for t in asked.tables if not chart.coverage(t).covered)
+    return Answer(
+        columns=tuple(columns),
+        rows=tuple(rows),
+        scope=Scope(
+            tables=asked.tables,
+            encounters=asked.encounters,
+            since=asked.since.isoformat() if asked.since else None,
+            until=asked.until.isoformat() if asked.until else None,
+            items=asked.items,
+            complete=pages == 1 and not cut,
+            covered=not uncovered,
+            uncovered=uncovered,
+            page=asked.page,
+            pages=pages,
+            total=total,
+        ),
+        notes=(
+            *asked.notes,
+            *(f"column {name}: a cell was cut at {CELL:,} characters" for name in sorted(cut)),
+            *_covering(chart, asked.tables, uncovered, total),
+        ),
+    )
+
+
+def page_of(rows: Sequence[dict[str, Any]], page: int) -> list[dict[str, Any]]:
+    """A page of rows that are in memory already."""
+    if page > 1 and (page - 1) * PAGE >= len(rows):
+        _refuse_page(page, len(rows))
+    return list(rows[(page - 1) * PAGE : page * PAGE])
+
+
+def need(chart: Chart, table: str, **asked: Any) -> None:
+    """Refuse to filter by a column that the store does not fill: nothing would be found, wrongly.
+
+    Raises:
+        ToolRefusal: One of the columns was asked for and is missing.
+    """
+    missing = chart.coverage(table).missing
+    for column, value in asked.items():
+        if value is not None and column in missing:
+            raise ToolRefusal(
+                f"This store does not fill {table}.{column}, so nothing can be found by it.",
+                remedy="Ask by time instead (since, until), or without that argument.",
+            )
+
+
+def _refuse_page(page: int, total: int) -> None:
+    raise ToolRefusal(
+        f"There is no page {page}: {total} rows make {max(1, -(-total // PAGE))}.",
+        remedy="Ask for an earlier page.",
+    )
+
+
+def _covering(
+    chart: Chart, tables: tuple[str, ...], uncovered: tuple[str, ...], total: int
+) -> list[str]:
+    notes: list[str] = []
+    for table in tables:
+        coverage = chart.coverage(table)
+        if not coverage.covered:
+            notes.append(f"table {table} is not covered by this store: nothing follows from it")
+        elif coverage.missing:
+            notes.append(f"table {table}: this store does not fill {', '.join(coverage.missing)}")
+    if not total and len(uncovered) < len(tables):
+        covered = "the source is covered" if not uncovered else "what is covered holds nothing"
+        notes.append(f"no rows in scope; {covered}")
+    return notes

@@ -1,0 +1,95 @@
+"""An answer as the agent reads it. One row a line, its reference first."""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, cast
+
+from chartproof.records.trace import Answer, Row
+
+PAGE = 100
+"""Rows on a page."""
+CELL = 2_000
+"""Characters of a cell; what is longer is cut and says so."""
+NOTHING = "–"
+_COLUMN = " | "
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911  one return a type
+    """A value of the database as JSON can hold it and read it back unchanged."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return value if value.isascii() else sound(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime):
+        return _moment(value)
+    if isinstance(value, date | time | timedelta):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, Sequence):
+        return [plain(each) for each in cast("Sequence[Any]", value)]
+    return str(value)
+
+
+def sound(text: str) -> str:
+    """Text that UTF-8 can hold: a lone surrogate becomes a replacement character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _moment(value: datetime) -> str:
+    shown = value.strftime("%H:%M:%S" if value.second or value.microsecond else "%H:%M")
+    return f"{value.year:04}-{value.month:02}-{value.day:02} {shown}"
+
+
+def cell(value: Any) -> str:
+    """A cell on one line, without the separator."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    text = str(value)
+    if not text.isprintable():
+        text = text.replace("\r\n", "⏎")
+        for end in ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"):
+            text = text.replace(end, "⏎")
+    return text.replace("|", "¦")
+
+
+def line(row: Row, columns: Sequence[str]) -> str:
+    """One row of an answer."""
+    return _COLUMN.join([f"[{row.ref}]", *(cell(row.cells.get(name)) for name in columns)])
+
+
+def text(call: int, tool: str, answer: Answer) -> str:
+    """The whole answer: a headline, the columns, the rows, the notes."""
+    lines = [f"call {call} · {tool} · {_extent(answer)}"]
+    if answer.rows:
+        lines.append(_COLUMN.join(["ref", *answer.columns]))
+        lines += [line(row, answer.columns) for row in answer.rows]
+    lines += [f"note: {cell(note)}" for note in answer.notes]
+    return "\n".join(lines)
+
+
+def refusal(call: int, tool: str, what: str, remedy: str) -> str:
+    """A refusal: what was wrong, and what to do."""
+    return f"call {call} · {cell(tool)} · refused\nnote: {cell(what)} {cell(remedy)}"
+
+
+def _extent(answer: Answer) -> str:
+    shown, scope = len(answer.rows), answer.scope
+    if scope.pages > 1:
+        first = (scope.page - 1) * PAGE + 1
+        span = f"rows {first}–{first + shown - 1} of {scope.total}"
+        return f"{span} · page {scope.page} of {scope.pages}"
+    noun = "row" if shown == 1 else "rows"
+    return f"{shown} {noun} · {'complete' if scope.complete else 'cut'}"

@@ -1,0 +1,135 @@
+from itertools import count
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chartproof.chart.chart import Chart
+from chartproof.errors import RunError
+from chartproof.records.trace import Called, Event
+from chartproof.tools import TOOLS
+from chartproof.tools.gateway import Gateway, specs
+
+NAMES = [tool.name for tool in TOOLS]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "remedy"),
+    [
+        ("lab", {}, "Use one of: patient, encounters"),
+        ("labs", {}, "`labs` needs `items`"),
+        ("labs", {"items": [1], "item": 2}, "Its arguments are: page, since, until"),
+        ("labs", {"items": [1], "since": "yesterday"}, "2150-01-31"),
+        ("labs", {"items": [1], "since": 5}, "must be a time"),
+        ("labs", {"items": [1], "since": "2150-01-01T00:00:00Z"}, "no time zone"),
+        ("labs", {"items": [1], "since": "2150-01-02", "until": "2150-01-02"}, "come before"),
+        ("labs", {"items": []}, "at least 1 item"),
+        ("labs", {"items": [1], "hadm_id": 8000002}, "not an admission of this patient"),
+        ("labs", {"items": [1], "hadm_id": 7000010}, "is an ICU stay"),
+        ("transfers", {"page": 0}, "greater than or equal to 1"),
+        ("patient", {"x": "y" * 70_000}, "at most 65,536"),
+    ],
+)
+def test_a_refusal_is_an_answer_with_a_remedy(
+    ask: Any, name: str, arguments: dict[str, Any], remedy: str
+) -> None:
+    called = ask(name, **arguments)
+    assert called.refused
+    assert called.answer.text.startswith(f"call 1 · {name} · refused\n")
+    assert remedy in called.answer.text
+
+
+def test_calls_are_numbered_refused_ones_too(ask: Any) -> None:
+    assert [ask("patient").call, ask("nothing").call, ask("patient").call] == [1, 2, 3]
+
+
+def test_numbers_may_come_as_text(ask: Any) -> None:
+    assert ask("transfers", hadm_id="8000010", page="1").answer.rows
+
+
+@pytest.mark.parametrize("arguments", [None, [], "x", 3])
+def test_arguments_that_are_no_object_are_refused(ask: Any, arguments: Any) -> None:
+    assert "are not an object" in ask.gateway.call("patient", arguments)
+
+
+def test_arguments_nested_without_end_are_refused(ask: Any) -> None:
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert "refused" in ask.gateway.call("labs", {"items": deep})
+
+
+def test_time_is_measured_with_the_clock_that_was_given(full: Chart) -> None:
+    ticks, events = count(10.0, 0.25), list[Event]()
+    Gateway(full, {}, events.append, clock=lambda: next(ticks)).call("patient", {})
+    assert isinstance(events[0], Called)
+    assert events[0].milliseconds == 250
+
+
+def test_a_tool_that_fails_inside_ends_the_run_and_names_itself(full_path: Any) -> None:
+    chart = Chart.open(full_path)
+    gateway = Gateway(chart, {}, lambda _: None)
+    chart.close()
+    with pytest.raises(RunError, match="infrastructure: the tool `patient`") as caught:
+        gateway.call("patient", {})
+    assert isinstance(caught.value.__cause__, duckdb.Error)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+ARGUMENTS = sorted({name for tool in TOOLS for name in tool.request.model_fields})
+PLAUSIBLE = st.one_of(
+    st.sampled_from([
+        8000010, 8000011, 7000010, 7500010, "9000010-DS-1", "9000010-RR-1", "creatinine", "%",
+        "N17%", "2150-03-01", "2150-03-04", "icu", "ed", "radiology", "discharge", "coded", 1, 2,
+        "house-aki", "select * from labevents", "0001-01-01", "9999-12-31",
+    ]),
+    JSON,
+)  # fmt: skip
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(NAMES) | st.text(),
+    arguments=st.dictionaries(st.sampled_from(ARGUMENTS) | st.text(), PLAUSIBLE, max_size=5),
+)
+def test_any_arguments_give_text_and_only_rows_of_the_chart(
+    full: Chart, name: str, arguments: dict[str, Any]
+) -> None:
+    events: list[Event] = []
+    text = Gateway(full, {}, events.append, clock=None).call(name, arguments)
+    called = events[0]
+    assert isinstance(called, Called)
+    assert text.startswith("call 1 · ")
+    assert text.encode()
+    assert Called.model_validate_json(called.model_dump_json()) == called
+    for row in called.answer.rows:
+        assert row.ref in text
+        assert is_in(full, row.ref)
+
+
+def is_in(chart: Chart, ref: str) -> bool:
+    """Whether a reference names a row of the chart, or a line of one of its notes."""
+    base, _, line = ref.partition(" L")
+    table = base.partition(":")[0]
+    if table in ("d_labitems", "d_items"):
+        return bool(
+            chart.query(
+                f"select 1 from {table} where itemid = $id", {"id": int(base.partition(":")[2])}
+            )
+        )
+    found = chart.query(f"select * from {table} where row_ref = $ref", {"ref": base})
+    return bool(found) and (not line or int(line) <= found[0]["text"].count("\n") + 1)
+
+
+def test_every_tool_tells_what_it_does_and_describes_its_arguments() -> None:
+    for spec in specs():
+        assert len(spec["description"]) > 40, spec["name"]
+        assert spec["parameters"]["type"] == "object"
+        for name, argument in spec["parameters"]["properties"].items():
+            assert argument.get("description"), f"{spec['name']}.{name}"

@@ -1,0 +1,87 @@
+from typing import Any
+
+import pytest
+
+
+def test_a_result_shows_value_number_unit_and_both_times(ask: Any) -> None:
+    called = ask("labs", items=[50912], until="2150-03-02")
+    assert called.answer.text == (
+        "call 1 · labs · 1 row · complete\n"
+        "ref | charttime | storetime | item | value | valuenum | unit | flag | comments | hadm_id"
+        " | ref_range_lower | ref_range_upper | specimen_id | fluid\n"
+        "[labevents:1] | 2150-03-01 03:00 | 2150-03-01 04:10:30 | Creatinine (50912) | 1.0 | 1"
+        " | mg/dL | – | – | – | – | – | – | Blood"
+    )
+
+
+def test_a_label_that_several_items_bear_gives_all_of_them_and_says_so(ask: Any) -> None:
+    called = ask("labs", items="creatinine")
+    assert [row.cells["itemid"] for row in called.answer.rows] == [50912, 50912, 52546, 50912]
+    assert called.answer.scope.items == ("50912", "52546")
+    assert "“creatinine” stands for 2 items: Creatinine (50912), Creatinine (52546)" in (
+        called.answer.notes
+    )
+    assert any("1 further items hold" in note for note in called.answer.notes)
+
+
+def test_results_without_an_admission_are_told_of_when_one_was_asked_for(ask: Any) -> None:
+    called = ask("labs", items=["50912"], hadm_id="8000010")
+    assert [row.ref for row in called.answer.rows] == ["labevents:2"]
+    assert called.answer.scope.encounters == (8000010,)
+    assert any(note.startswith("1 of these items' results") for note in called.answer.notes)
+
+
+def test_a_window_excludes_its_end(ask: Any) -> None:
+    refs = [
+        [row.ref for row in ask("labs", items=[50912], since=since, until=until).answer.rows]
+        for since, until in [
+            ("2150-03-02 06:00", "2150-03-03 07:00"),
+            ("2150-03-02 06:00", "2150-03-03 07:01"),
+        ]
+    ]
+    assert refs == [["labevents:2"], ["labevents:2", "labevents:5"]]
+
+
+def test_pages_are_counted_and_the_last_one_completes_the_query(ask: Any) -> None:
+    pages = [ask("labs", items=[50931], page=page) for page in (1, 2, 3)]
+    heads = [page.answer.text.splitlines()[0] for page in pages]
+    assert heads == [
+        "call 1 · labs · rows 1–100 of 230 · page 1 of 3",
+        "call 2 · labs · rows 101–200 of 230 · page 2 of 3",
+        "call 3 · labs · rows 201–230 of 230 · page 3 of 3",
+    ]
+    assert [page.answer.scope.complete for page in pages] == [False, False, True]
+    seen = [row.ref for page in pages for row in page.answer.rows]
+    assert len(set(seen)) == 230
+    assert "with calls 1, 2 every row in scope was shown" in pages[2].answer.notes
+
+
+def test_the_last_page_alone_is_not_complete(ask: Any) -> None:
+    assert not ask("labs", items=[50931], page=3).answer.scope.complete
+
+
+def test_a_page_that_is_not_there_is_refused(ask: Any) -> None:
+    called = ask("labs", items=[50931], page=4)
+    assert called.refused
+    assert "230 rows make 3" in called.answer.text
+
+
+def test_a_label_search_counts_this_patients_results(ask: Any) -> None:
+    called = ask("lab_items", label="creatinine")
+    counts = {row.cells["itemid"]: row.cells["count"] for row in called.answer.rows}
+    assert counts == {50912: 3, 52546: 1, 51082: 0}
+    assert called.answer.rows[0].cells["units"] == "mg/dL"
+
+
+def test_an_unknown_label_is_refused_with_where_to_look(ask: Any) -> None:
+    called = ask("labs", items=["cystatin"])
+    assert called.refused
+    assert "lab_items" in called.answer.text
+
+
+@pytest.mark.parametrize("items", [[50912], ["Creatinine"], "50912, 52546", ["%"]])
+def test_an_admission_that_the_store_cannot_name_is_no_filter(thin: Any, items: Any) -> None:
+    called = thin("labs", items=items, hadm_id=8000010)
+    assert called.refused
+    assert "Ask by time" in called.answer.text
+    assert thin("labs", items=items).answer.rows
