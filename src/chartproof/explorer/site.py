@@ -1,0 +1,169 @@
+"""Static pages: the leaderboard, the cases, and every run with its trace and its report.
+
+No page runs a script or loads anything from elsewhere. Pages of credentialed data show references
+without values or text unless that is asked for, and are then stamped.
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from chartproof.explorer.citations import anchor, render
+from chartproof.leaderboards.html import fragment
+from chartproof.records.case import Case
+from chartproof.records.cell import CellInfo
+from chartproof.records.grade import Grade
+from chartproof.records.label import Label
+from chartproof.records.policy import Policy
+from chartproof.records.report import Report
+from chartproof.records.scenario import Scenario
+from chartproof.records.store import Tier
+from chartproof.records.table import Table
+from chartproof.records.trace import Trace
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run, as its page needs it."""
+
+    cell: CellInfo
+    trace: Trace
+    report: Report | None
+    grades: tuple[Grade, ...]
+
+    @property
+    def page(self) -> str:
+        """Path of its page below the site."""
+        cell = self.cell
+        return f"runs/{cell.system}/{cell.case}-{cell.arm}-{cell.attempt}.html"
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case with its question and its reference."""
+
+    case: Case
+    question: str
+    scenario: Scenario
+    labels: tuple[Label, ...]
+
+    @property
+    def page(self) -> str:
+        """Path of its page below the site."""
+        return f"cases/{self.case.id}.html"
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that the pages show.
+
+    Attributes:
+        tables: In the order in which the first page shows them.
+        tier: Inherited from the store.
+        with_patient_text: Whether values and text of credentialed data may be shown.
+        notes: Sentences that a reader must know before the numbers.
+    """
+
+    title: str
+    tier: Tier
+    tables: Sequence[Table]
+    cases: Mapping[str, CaseView]
+    policies: Mapping[str, Policy]
+    notes: Sequence[str] = ()
+    with_patient_text: bool = False
+
+    @property
+    def hides_values(self) -> bool:
+        """Whether only references may be shown."""
+        return self.tier == "credentialed" and not self.with_patient_text
+
+    def write(self, out: Path, runs: Iterable[RunView]) -> Path:
+        """Write all pages below `out`; returns the first one, `index.html`."""
+        out.mkdir(parents=True, exist_ok=True)
+        for folder in ("runs", "cases", "policies"):
+            shutil.rmtree(out / folder, ignore_errors=True)
+        with as_file(files("chartproof.explorer") / "templates" / "style.css") as style:
+            shutil.copyfile(style, out / "style.css")
+        links: dict[str, list[RunView]] = {}
+        for view in runs:
+            links.setdefault(view.cell.case, []).append(
+                RunView(view.cell, Trace(events=()), view.report, ())
+            )
+            self._run(out, view)
+        for case in self.cases.values():
+            self._page(out, case.page, "case.html", case=case, runs=links.get(case.case.id, []))
+        for policy in self.policies.values():
+            self._page(out, f"policies/{policy.id}.html", "policy.html", policy=policy)
+        self._page(
+            out,
+            "index.html",
+            "index.html",
+            tables=[(table, Markup(fragment(table))) for table in self.tables],
+            cases=self.cases.values(),
+            runs=links,
+        )
+        return out / "index.html"
+
+    def _run(self, out: Path, view: RunView) -> None:
+        ids: set[str] = set()
+        calls: list[dict[str, Any]] = []
+        for call in view.trace.calls:
+            rows: list[dict[str, Any]] = []
+            for row in call.answer.rows:
+                spots = [anchor(row.ref), anchor(row.ref.split(" ")[0])]
+                fresh = [spot for spot in dict.fromkeys(spots) if spot not in ids]
+                ids.update(fresh)
+                cells = [] if self.hides_values else [row.cells.get(c) for c in call.answer.columns]
+                rows.append({"ref": row.ref, "ids": fresh, "cells": cells})
+            ids.add(f"call-{call.call}")
+            calls.append({"call": call, "rows": rows})
+        text = view.trace.report
+        body = ""
+        if text is not None and not self.hides_values:
+            body = render(
+                text, on_page=ids, policies=self.policies.keys(), policy_root="../../policies"
+            )
+        case = self.cases[view.cell.case]
+        criteria = {
+            each.id: each.text
+            for each in (
+                *case.scenario.must_do,
+                *case.scenario.must_not,
+                *case.scenario.required_findings,
+            )
+        }
+        self._page(
+            out,
+            view.page,
+            "run.html",
+            view=view,
+            case=case,
+            label=next((x for x in case.labels if x.arm == view.cell.arm), None),
+            calls=calls,
+            body=Markup(body),
+            criteria=criteria,
+        )
+
+    def _page(self, out: Path, path: str, template: str, **values: Any) -> None:
+        target = out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        up = "../" * path.count("/")
+        html = self._templates.get_template(template).render(site=self, up=up, **values)
+        target.write_text(html, encoding="utf-8")
+
+    @cached_property
+    def _templates(self) -> Environment:
+        return Environment(
+            loader=PackageLoader("chartproof.explorer"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
