@@ -8,7 +8,7 @@ ChartproofError
 └── JudgeError     no usable grade came back                 → whoever grades; never scored as zero
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class ChartproofError(Exception):
@@ -21,6 +21,10 @@ class ChartproofError(Exception):
         super().__init__(f"{what} {remedy}")
         self.what = what
         self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A failure in a worker process reaches its parent whole."""
+        return _again, (type(self), self.what, self.remedy)
 
 
 class SpecError(ChartproofError):
@@ -45,3 +49,9 @@ class RunError(ChartproofError):
 
 class JudgeError(ChartproofError):
     """A judge returned no usable grade. The item stays ungraded, which is never a low grade."""
+
+
+def _again(kind: type[ChartproofError], what: str, remedy: str) -> ChartproofError:
+    error = kind.__new__(kind)
+    ChartproofError.__init__(error, what, remedy=remedy)
+    return error

@@ -1,0 +1,101 @@
+"""The folder of one run: written whole or not at all, and never trusted when it is another run's.
+
+`<runs>/<study>/<system>/<case>/<arm>/<attempt>/` holds `trace.jsonl`, `report.md` (where there is a
+report) and `cell.json`. It is written beside its place under a name that begins with a dot and
+renamed when complete: a killed process leaves such a folder behind, which the next attempt removes.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from chartproof.errors import RunError
+from chartproof.records.cell import CellInfo
+
+CELL = "cell.json"
+TRACE = "trace.jsonl"
+REPORT = "report.md"
+
+
+def place(  # noqa: PLR0917  the order of the path
+    runs: Path, study: str, system: str, case: str, arm: str, attempt: int
+) -> Path:
+    """Where a cell stands below the folder of all runs."""
+    return runs / study / system / case / arm / str(attempt)
+
+
+def read(folder: Path) -> CellInfo | None:
+    """The cell in a folder, None where there is none or it is half-written.
+
+    Raises:
+        RunError: `cell.json` is there and cannot be read.
+    """
+    path = folder / CELL
+    if not path.is_file():
+        return None
+    try:
+        return CellInfo.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise RunError(
+            f"{path} is no cell: {error.errors()[0]['msg']}.",
+            remedy="Remove its folder and run the study again.",
+        ) from error
+
+
+def cells(runs: Path) -> Iterator[tuple[Path, CellInfo]]:
+    """Every complete cell below a folder, in order of its path."""
+    for path in sorted(runs.rglob(CELL)):
+        folder = path.parent
+        if any(part.startswith(".") for part in folder.relative_to(runs).parts):
+            continue
+        found = read(folder)
+        if found is not None:
+            yield folder, found
+
+
+def stands(folder: Path, digests: dict[str, str]) -> CellInfo | None:
+    """The cell in a folder if it is complete and was run as `digests` say.
+
+    A cell that failed through its environment is not complete: it is run again.
+
+    Raises:
+        RunError: The cell is complete and was run differently. It is never overwritten.
+    """
+    found = read(folder)
+    if found is None or found.outcome == "infrastructure":
+        return None
+    if found.digests != digests:
+        parts = sorted(
+            name
+            for name in digests.keys() | found.digests.keys()
+            if digests.get(name) != found.digests.get(name)
+        )
+        raise RunError(
+            f"{folder} was run with another {', '.join(parts)}.",
+            remedy="Give the study a new id, or move that folder away, and run again.",
+        )
+    return found
+
+
+def write(folder: Path, fill: Callable[[Path], CellInfo]) -> CellInfo:
+    """Fill a folder and put it in its place in one step.
+
+    Args:
+        folder: Where the cell shall stand.
+        fill: Writes everything but `cell.json` into the folder it is given.
+    """
+    part = folder.with_name(f".{folder.name}.part")
+    if part.exists():
+        shutil.rmtree(part)
+    part.mkdir(parents=True)
+    try:
+        info = fill(part)
+        (part / CELL).write_text(info.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        if folder.exists():
+            shutil.rmtree(folder)
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return info

@@ -1,0 +1,168 @@
+"""One run: a case, a chart, a system, within limits, to a folder that tells all of it."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from chartproof.chart.chart import Chart
+from chartproof.errors import ChartproofError, RunError
+from chartproof.records.case import Case
+from chartproof.records.cell import CellInfo, Outcome
+from chartproof.records.policy import Policy
+from chartproof.records.study import Budget
+from chartproof.records.trace import Called, Ended, Event, Reported, Started, digest
+from chartproof.runs import cells
+from chartproof.runs.process import AgentFailure, Interrupted
+from chartproof.runs.systems import System, digest_of
+from chartproof.tools.gateway import Gateway
+from chartproof.tools.trace import TraceWriter
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell to be filled, with all it needs.
+
+    Attributes:
+        chart: The chart file of the case's arm.
+        prompt: What the agent is told before its first call.
+        folder: Where the cell shall stand.
+    """
+
+    study: str
+    system: str
+    case: Case
+    arm: str
+    attempt: int
+    chart: Path
+    prompt: str
+    folder: Path
+    budget: Budget = field(default_factory=Budget)
+
+
+def run(
+    task: Task,
+    system: System,
+    policies: Mapping[str, Policy],
+    *,
+    clock: Callable[[], float],
+    stopped: Callable[[], bool] = lambda: False,
+) -> CellInfo:
+    """Fill a cell, unless it stands already.
+
+    An agent that fails leaves a cell that says so. A failure of ours leaves one marked
+    `infrastructure`, which is run again and never scored.
+
+    Raises:
+        RunError: The cell stands and was run differently, or the disk failed.
+        ChartError: The chart cannot be opened.
+        Interrupted: `stopped` said so; there is no cell.
+    """
+    with Chart.open(task.chart) as chart:
+        told = _digests(task, system, policies, chart)
+        standing = cells.stands(task.folder, told)
+        if standing is not None:
+            return standing
+        return cells.write(
+            task.folder,
+            lambda part: _fill(
+                part, task, system, policies, chart, told=told, clock=clock, stopped=stopped
+            ),
+        )
+
+
+def _fill(  # noqa: PLR0917
+    part: Path,
+    task: Task,
+    system: System,
+    policies: Mapping[str, Policy],
+    chart: Chart,
+    *,
+    told: dict[str, str],
+    clock: Callable[[], float],
+    stopped: Callable[[], bool],
+) -> CellInfo:
+    """Let the system answer, with the trace written as it happens."""
+    began = clock()
+    calls = 0
+    with TraceWriter(part / cells.TRACE) as writer:
+
+        def record(event: Event) -> None:
+            nonlocal calls
+            calls += isinstance(event, Called)
+            writer.write(event)
+
+        record(
+            Started(
+                system=task.system,
+                case=task.case.id,
+                arm=task.arm,
+                attempt=task.attempt,
+                digests=told,
+            )
+        )
+        gateway = Gateway(chart, policies, record, clock=clock)
+        outcome: Outcome = "reported"
+        reason = ""
+        try:
+            report = system.answer(
+                task.prompt,
+                gateway.specs(),
+                gateway.call,
+                task.budget,
+                clock=clock,
+                stopped=stopped,
+            )
+            record(Reported(text=report))
+            (part / cells.REPORT).write_text(report, encoding="utf-8", errors="replace")
+        except Interrupted:
+            raise
+        except AgentFailure as failure:
+            outcome, reason = "agent_failed", failure.what
+        except ChartproofError as failure:
+            outcome, reason = "infrastructure", str(failure)
+        seconds = round(clock() - began, 3)
+        record(Ended(outcome=outcome, reason=reason, seconds=seconds))
+    return CellInfo(
+        study=task.study,
+        system=task.system,
+        case=task.case.id,
+        scenario=task.case.scenario,
+        arm=task.arm,
+        attempt=task.attempt,
+        digests=told,
+        digest=digest(told),
+        outcome=outcome,
+        reason=reason,
+        calls=calls,
+        seconds=seconds,
+    )
+
+
+def _digests(
+    task: Task, system: System, policies: Mapping[str, Policy], chart: Chart
+) -> dict[str, str]:
+    """All that decides what a run does, part by part. Together they are the run digest."""
+    specs = Gateway(chart, policies, _unrecorded).specs()
+    return {
+        "prompt": digest(task.prompt),
+        "tools": digest(specs),
+        "chart": hashlib.sha256(task.chart.read_bytes()).hexdigest(),
+        "policies": digest({name: policy.digest for name, policy in sorted(policies.items())}),
+        "system": system.digest(),
+        "budget": digest(task.budget.model_dump()),
+        "code": _code(),
+    }
+
+
+@cache
+def _code() -> str:
+    """Of the rooms between an agent and a chart."""
+    return digest([digest_of(_PACKAGE / room) for room in ("runs", "tools")])
+
+
+def _unrecorded(_: Event) -> None:
+    raise RunError("A call was made outside a run.", remedy="Report this as a defect.")

@@ -1,0 +1,407 @@
+"""Did kidney injury follow the CT of this admission?"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from auditor.desk import Desk
+from auditor.draft import AMBIGUOUS, DAY, HOUR, LACK, NO, YES, Conclusion, Source, at, lines
+from auditor.kidney import CREATININE, Record, mdrd_creatinine, mdrd_egfr, record, values
+from auditor.knowledge import coded, known
+from auditor.people import Patient, Stay, encounters, patient
+from auditor.reading import Answer, Row
+from auditor.studies import Study, order_of, studies
+
+if TYPE_CHECKING:
+    from auditor.habits import Careful
+
+Value = tuple[datetime, Decimal, Row]
+
+
+@dataclass
+class Chart:
+    """What the investigation gathered."""
+
+    person: Patient
+    admission: Stay
+    kidney: Record
+    reports: Answer
+    events: Answer
+    coded: Answer
+    orders: Answer
+    labs: Answer | None = None
+    scans: list[Study] = field(default_factory=list)
+    creatinine: list[Value] = field(default_factory=list)
+
+
+@dataclass
+class Window:
+    """The 48 hours after one scan time, judged."""
+
+    scan: datetime
+    tier1: list[Value]
+    tier2: Value | None
+    tier3: Decimal | None
+    post: list[Value]
+    dialysis: list[Source]
+    conclusion: Conclusion
+
+    @property
+    def baseline(self) -> Decimal | None:
+        """The value that rises are measured from."""
+        if self.tier1:
+            return min(v for _, v, _ in self.tier1)
+        return self.tier2[1] if self.tier2 else self.tier3
+
+
+def investigate(habit: "Careful") -> Conclusion:
+    """Follow the question."""
+    desk, draft = habit.desk, habit.draft
+    draft.title = "Acute kidney injury after CT"
+    chart = gather(desk)
+    if chart is None:
+        return Conclusion(LACK, 0.6, "The admission in question is not in the record", ())
+    times, source, unknown = scan_times(habit, chart)
+    policies(habit)
+    if not times:
+        kidney_sentences(habit, chart, None)
+        if unknown:
+            return Conclusion(
+                LACK,
+                0.85,
+                "The scan time of the index CT cannot be established",
+                source,
+                leaning=NO,
+            )
+        return Conclusion(
+            LACK, 0.9, "No CT can be identified in the admission, so the premise is not met",
+            source, leaning=NO,
+        )  # fmt: skip
+    since = (chart.admission.begins or times[0]) - 365 * DAY
+    chart.labs = desk.ask(
+        "labs",
+        items=[str(CREATININE), "52546"],
+        since=since,
+        until=max(times) + 48 * HOUR + timedelta(minutes=1),
+    )
+    chart.creatinine = values(chart.labs)
+    judged = [judge(chart, time) for time in times]
+    if len({one.conclusion.verdict for one in judged}) > 1:
+        return Conclusion(
+            LACK, 0.75,
+            "Which CT came first cannot be established and the answer differs between the "
+            "candidate times", source, leaning=judged[0].conclusion.verdict,
+        )  # fmt: skip
+    describe(habit, chart, judged[0])
+    return judged[0].conclusion
+
+
+def gather(desk: Desk) -> Chart | None:
+    """Collect everything that does not depend on the scan time."""
+    asked = desk.question
+    person = patient(desk)
+    _, admissions = encounters(desk, "admission")
+    admission = next((a for a in admissions if a.hadm_id == str(asked.hadm_id)), None)
+    if admission is None:
+        return None
+    imaging = known("knowledge")["imaging"]
+    begins = admission.begins - 6 * HOUR if admission.begins else None
+    reports, found = studies(desk, begins, admission.ends)
+    return Chart(
+        person,
+        admission,
+        record(desk, asked.hadm_id),
+        reports,
+        events=desk.ask(
+            "procedures",
+            hadm_id=asked.hadm_id,
+            kind="icu",
+            items=[str(item) for item in imaging["ct_items"]],
+        ),
+        coded=desk.ask("procedures", hadm_id=asked.hadm_id, kind="coded"),
+        orders=desk.ask("orders", hadm_id=asked.hadm_id, order_type="Radiology"),
+        scans=[s for s in found if s.kind == "ct"],
+    )
+
+
+def scan_times(habit: "Careful", chart: Chart) -> tuple[list[datetime], tuple[Source, ...], bool]:
+    """Candidate times of the first CT, what they rest on, and whether a CT has no known time."""
+    draft = habit.draft
+    draft.head("Index CT")
+    events = [
+        (time, row) for row in chart.events.rows
+        if row.text("statusdescription").lower() != "rewritten"
+        and (time := row.time("starttime")) is not None
+    ]  # fmt: skip
+    orders = [r for r in chart.orders.rows if r.text("order_subtype") == "CT Scan"]
+    done = [r for r in chart.coded.rows if _is_ct_code(r.text("icd_code", "code"))]
+    timed: list[tuple[datetime, list[Source], str]] = []
+    for scan in chart.scans:
+        order = order_of(scan, orders)
+        time = habit.study_time(scan.time, order.time("ordertime") if order else None)
+        if time is not None:
+            timed.append((time, [*scan.marks], scan.exam or "CT"))
+    lag = known("knowledge")["kidney"]["lags"]["report_near_event_hours"] * HOUR
+    for time, row in events:
+        if not any(abs(time - (s.time or time)) <= lag for s in chart.scans):
+            timed.append((time, [row], "CT by ICU procedure event"))
+    timed.sort(key=lambda one: one[0])
+    if not timed:
+        return _untimed(habit, chart, orders, done)
+    first, marks, exam = timed[0]
+    draft.say(f"The admission has {len(timed)} CT {'study' if len(timed) == 1 else 'studies'} "
+              "with a known time", *[m for _, m, _ in timed])  # fmt: skip
+    draft.say(f"The index CT is the earliest, {exam}, with scan time {at(first)}", marks)
+    order = min(orders, key=lambda r: abs((r.time("ordertime") or first) - first), default=None)
+    if order is not None and habit.study_time(first, None) == first:
+        draft.say(
+            f"An order of {at(order.time('ordertime'))} is an order time and not the scan time",
+            order,
+        )
+    earlier = [
+        r for r in done
+        if (day := r.time("chartdate")) is not None and day.date() < first.date()
+    ]  # fmt: skip
+    times = [first]
+    for row in earlier:
+        day = row.time("chartdate")
+        assert day is not None
+        draft.say(f"A CT coded for {day:%Y-%m-%d} has a date and no time", row)
+        draft.doubt("an earlier CT is known by its date only")
+        times += _through(day, chart)
+    return times, tuple(marks), False
+
+
+def _untimed(
+    habit: "Careful", chart: Chart, orders: list[Row], done: list[Row]
+) -> tuple[list[datetime], tuple[Source, ...], bool]:
+    """No report and no event: an order or a code may show that there was a CT."""
+    ordered = [t for r in orders if (t := habit.study_time(None, r.time("ordertime")))]
+    if ordered:
+        return [min(ordered)], tuple(orders[:1]), False
+    habit.draft.say("No radiology report of the admission is of a CT", chart.reports)
+    habit.draft.say("No ICU procedure event of the admission is a CT", chart.events)
+    if orders or done:
+        found: list[Row] = [*orders[:3], *done[:3]]
+        habit.draft.say("A CT is known from an order or a coded date alone", found)
+        return [], tuple(found), True
+    habit.draft.say("There is no CT order and no CT code either; the admission has 0 CT studies",
+                    chart.orders, chart.coded)  # fmt: skip
+    return [], (chart.reports, chart.orders), False
+
+
+def _through(day: datetime, chart: Chart) -> list[datetime]:
+    """Times of a day at which the answer could change, as far as the index admission goes."""
+    begins = chart.admission.begins or day
+    return [t for hour in range(0, 24, 2) if (t := day + hour * HOUR) >= begins - 6 * HOUR]
+
+
+def _is_ct_code(code: str) -> bool:
+    plain = code.replace(".", "").upper()
+    if len(plain) == 7 and plain[0] == "B":
+        return plain[2] == "2"
+    return coded(code, known("knowledge")["imaging"]["ct_codes"])
+
+
+def judge(chart: Chart, scan: datetime) -> Window:
+    """Apply the definitions to one scan time, in their order."""
+    begins = chart.admission.begins or scan
+    all_values = chart.creatinine
+    tier1 = [v for v in all_values if begins - 365 * DAY <= v[0] <= begins - 90 * DAY]
+    near = [v for v in all_values if abs(v[0] - begins) <= DAY]
+    before = [v for v in near if v[0] < scan]
+    just_after = [v for v in near if scan <= v[0] <= scan + 2 * HOUR]
+    tier2 = before[0] if before else just_after[0] if just_after else None
+    post = [v for v in all_values if scan < v[0] <= scan + 48 * HOUR]
+    if not tier1 and tier2 is not None:
+        post = [v for v in post if v[2].ref != tier2[2].ref]
+    dialysis = dialysis_evidence(chart.kidney, scan + 48 * HOUR)
+    age = chart.person.age(begins)
+    chronic = bool(chart.kidney.coded("ckd_codes") or chart.kidney.stated("ckd_text"))
+    tier3 = mdrd_creatinine(age, female=chart.person.female) if chronic and age else None
+    window = Window(scan, tier1, tier2, tier3, post, dialysis, Conclusion(LACK, 0.5, ""))
+    window.conclusion = _conclude(chart, window)
+    return window
+
+
+def dialysis_evidence(kidney: Record, until: datetime) -> list[Source]:
+    """What shows end-stage disease, or dialysis up to a time."""
+    found: list[Source] = [*kidney.coded("dialysis_codes")]
+    found += [row for time, row in kidney.dated if time <= until]
+    for sentence in kidney.stated("esrd_text"):
+        found += sentence.marks
+    return found
+
+
+def _conclude(chart: Chart, w: Window) -> Conclusion:
+    base = w.baseline
+    labs: tuple[Source, ...] = (chart.labs,) if chart.labs else ()
+    post = tuple(row for _, _, row in w.post)
+    if w.dialysis:
+        sure = 0.95 if any(isinstance(s, Row) for s in w.dialysis) else 0.8
+        risen = base is not None and rises(base, w.post)
+        return Conclusion(
+            AMBIGUOUS, sure,
+            "The patient is on dialysis or has end-stage renal disease, so serum creatinine does "
+            "not reflect the patient's own kidney function and acute thresholds do not apply",
+            tuple(w.dialysis[:4]), leaning=YES if risen else NO,
+        )  # fmt: skip
+    if base is None:
+        return Conclusion(LACK, 0.9, "No tier of the baseline hierarchy can be set", labs)
+    if not w.post:
+        return Conclusion(
+            LACK, 0.9, "There is no creatinine in the 48 hours after the scan", labs, leaning=NO
+        )
+    low, high = rises(base, w.post), rises(max((v for _, v, _ in w.tier1), default=base), w.post)
+    if labile(w.tier1) and low != high:
+        return Conclusion(
+            AMBIGUOUS, 0.85,
+            "The pre-admission baseline is labile and the answer depends on which value is taken",
+            tuple(row for _, _, row in w.tier1), leaning=YES,
+        )  # fmt: skip
+    peak = max(w.post, key=lambda v: v[1])
+    margin = float(max(peak[1] - base - Decimal("0.3"), peak[1] / base - Decimal("1.5")))
+    if low:
+        return Conclusion(
+            YES, 0.95 if margin > 0.1 else 0.88,
+            f"Creatinine rose from a baseline of {base} mg/dL to {peak[1]} mg/dL within 48 hours "
+            "of the scan: acute kidney injury following CT, without a statement on its cause",
+            (peak[2],), doubts=() if margin > 0.1 else ("the rise barely meets a threshold",),
+        )  # fmt: skip
+    if len(w.post) < 2:
+        return Conclusion(
+            LACK, 0.88, "Only one creatinine lies in the window, so that a peak is unconfirmed",
+            post, leaning=NO,
+        )  # fmt: skip
+    age = chart.person.age(chart.admission.begins)
+    egfr = mdrd_egfr(base, age, female=chart.person.female) if age else None
+    severe: list[Source] = [*chart.kidney.coded("ckd4_codes")]
+    for sentence in chart.kidney.stated("ckd4_text"):
+        severe += sentence.marks
+    if severe or (egfr is not None and egfr < 30):
+        return Conclusion(
+            AMBIGUOUS, 0.85,
+            "Without a qualifying rise, a small change is not interpretable in chronic kidney "
+            "disease of stage 4 or 5", tuple(severe[:3]) or labs, leaning=NO,
+        )  # fmt: skip
+    return Conclusion(
+        NO, 0.95 if margin < -0.1 else 0.85,
+        f"No creatinine of the {len(w.post)} within 48 hours of the scan meets a threshold over "
+        f"the baseline of {base} mg/dL", post,
+        doubts=() if margin < -0.1 else ("the change comes close to a threshold",),
+    )  # fmt: skip
+
+
+def rises(base: Decimal, post: list[Value]) -> bool:
+    """Whether any value meets a threshold, both inclusive."""
+    return any(v - base >= Decimal("0.3") or v >= base * Decimal("1.5") for _, v, _ in post)
+
+
+def labile(tier1: list[Value]) -> bool:
+    """Whether pre-admission values differ by half and by 0.3 mg/dL."""
+    found = [v for _, v, _ in tier1]
+    return len(found) >= 2 and (
+        max(found) >= min(found) * Decimal("1.5") and max(found) - min(found) >= Decimal("0.3")
+    )
+
+
+def describe(habit: "Careful", chart: Chart, w: Window) -> None:
+    """Set down baseline, window and thresholds."""
+    draft = habit.draft
+    assert chart.labs is not None
+    kidney_sentences(habit, chart, w)
+    if w.dialysis:
+        return
+    draft.head("Baseline")
+    if w.tier1:
+        lowest = min(w.tier1, key=lambda v: v[1])
+        draft.say(f"The baseline is of tier 1, the lowest value of 3 to 12 months before "
+                  f"admission: {lowest[1]} mg/dL at {at(lowest[0])}", lowest[2])  # fmt: skip
+        for time, value, row in w.tier1:
+            if row.ref != lowest[2].ref:
+                draft.say(f"Another value of that period is {value} mg/dL at {at(time)}", row)
+        unsteady = "labile" if labile(w.tier1) else "not labile"
+        draft.say(f"The pre-admission values are {unsteady}", [row for _, _, row in w.tier1])
+    else:
+        draft.say("No creatinine lies 3 to 12 months before admission, so tier 1 is not available",
+                  chart.labs)  # fmt: skip
+        draft.doubt("the baseline rests on the admission value")
+        if w.tier2:
+            time, value, row = w.tier2
+            draft.say(f"The baseline is of tier 2, the admission creatinine: {value} mg/dL at "
+                      f"{at(time)}", row)  # fmt: skip
+        elif w.tier3:
+            draft.say(f"The baseline is of tier 3, estimated by MDRD at an eGFR of 75: {w.tier3} "
+                      "mg/dL", *_ckd(chart.kidney), *_who(chart))  # fmt: skip
+        else:
+            draft.say("No tier of the baseline is available", chart.labs)
+    draft.head("The 48 hours after the scan")
+    until = w.scan + 48 * HOUR
+    if not w.post:
+        draft.say(f"No creatinine was drawn after {at(w.scan)} and up to {at(until)}", chart.labs)
+    for time, value, row in w.post:
+        draft.say(f"Creatinine was {value} mg/dL at {at(time)}", row)
+    if len(w.post) == 1:
+        draft.say("It is the only creatinine of the window", chart.labs)
+    if w.baseline is not None and w.post:
+        base_rows: list[Source] = [row for _, v, row in w.tier1 if v == w.baseline][:1]
+        if not base_rows and w.tier2:
+            base_rows = [w.tier2[2]]
+        draft.say(f"The thresholds are {w.baseline + Decimal('0.3')} mg/dL (baseline + 0.3) and "
+                  f"{(w.baseline * Decimal('1.5')).normalize():f} mg/dL (1.5 x baseline)",
+                  base_rows or [chart.labs])  # fmt: skip
+        peak = max(w.post, key=lambda v: v[1])
+        draft.say(f"The peak is {peak[1]} mg/dL at {at(peak[0])}", peak[2])
+    draft.head("Limits")
+    draft.say("Nephrotoxic drugs and hypotension around the scan were not assessed, and no cause "
+              "is named")  # fmt: skip
+
+
+def kidney_sentences(habit: "Careful", chart: Chart, w: Window | None) -> None:
+    """Dialysis and chronic disease, or their absence after a search."""
+    draft, kidney = habit.draft, chart.kidney
+    draft.head("Dialysis and chronic kidney disease")
+    evidence = w.dialysis if w else dialysis_evidence(kidney, chart.admission.ends or datetime.max)
+    if evidence:
+        draft.say("End-stage renal disease or dialysis is on record", evidence[:6])
+    else:
+        draft.say("No code, procedure, order or statement of end-stage renal disease or dialysis "
+                  "was found", kidney.searched)  # fmt: skip
+    chronic = _ckd(kidney)
+    if chronic:
+        draft.say("Chronic kidney disease is documented", chronic)
+    else:
+        draft.say("Chronic kidney disease is not documented", kidney.codes)
+    if not kidney.summaries:
+        draft.doubt("there is no discharge summary")
+
+
+def _ckd(kidney: Record) -> list[Source]:
+    found: list[Source] = [*kidney.coded("ckd_codes")]
+    for sentence in kidney.stated("ckd_text")[:2]:
+        found += sentence.marks
+    return found[:4]
+
+
+def _who(chart: Chart) -> list[Source]:
+    return [chart.person.row] if chart.person.row else []
+
+
+def policies(habit: "Careful") -> None:
+    """Read what governs the question."""
+    habit.draft.head("Standards")
+    aki = habit.consult(("KDIGO acute kidney injury creatinine rise baseline", r"0\.3 mg"))
+    if aki:
+        habit.draft.say("The KDIGO digest states the creatinine criteria that are applied here",
+                        lines(aki))  # fmt: skip
+    contrast = habit.consult(
+        ("ACR contrast media acute kidney injury after contrast", r"causal|cause|correlat")
+    )
+    if contrast:
+        habit.draft.say("A rise after contrast is a relation in time and no proof of a cause",
+                        lines(contrast))  # fmt: skip
+    chronic = habit.consult(("KDIGO chronic kidney disease GFR categories", r"15|G4"))
+    if chronic:
+        habit.draft.say("Categories of chronic kidney disease follow the KDIGO digest",
+                        lines(chronic))  # fmt: skip

@@ -1,0 +1,194 @@
+"""How an investigator works. `Careful` is the honest one; every other overrides one of its steps.
+
+A habit is a manner, never a memory: none knows which case it is in or what others found.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from auditor import after_ct, imaging, reconciliation, shortcut, trajectory
+from auditor.desk import Desk
+from auditor.draft import AMBIGUOUS, LACK, NO, YES, Conclusion, Draft, lines
+from auditor.reading import Row
+
+
+class Careful:
+    """Reads the question, investigates with the tools, applies the definitions, reports."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.draft = Draft()
+
+    def report(self) -> str:
+        """The whole work, to the text that is handed in."""
+        conclusion = self.settle(self.investigate())
+        return self.hand_in(conclusion)
+
+    # steps that a habit may override
+
+    def investigate(self) -> Conclusion:
+        """Find out which question this is and follow it."""
+        asked = self.desk.question
+        if asked.mentions(r"reconcil", r"medication"):
+            return reconciliation.investigate(self)
+        if asked.mentions(r"cross-sectional imaging|CT or MRI"):
+            return imaging.investigate(self)
+        if asked.mentions(r"\bCT\b", r"\bAKI\b|acute kidney"):
+            return after_ct.investigate(self)
+        if asked.mentions(r"renal function|kidney function|GFR", r"trajectory|worsening"):
+            return trajectory.investigate(self)
+        return Conclusion(LACK, 0.3, "This question is none that I know how to investigate")
+
+    def study_time(self, performed: datetime | None, ordered: datetime | None) -> datetime | None:  # noqa: ARG002
+        """When a study took place: when it was performed, never when it was ordered."""
+        return performed
+
+    def consult(self, *wanted: tuple[str, str]) -> list[Row]:
+        """Look for policies and read the lines that bear on the matter.
+
+        Args:
+            wanted: What to search for, and an expression for the lines to cite.
+        """
+        found: list[Row] = []
+        for query, bearing in wanted:
+            hits = self.desk.ask("policy_search", query=query)
+            documents = list(dict.fromkeys(_document(row) for row in hits.rows))
+            for document in documents[:1]:
+                read = self.desk.ask("policy_read", document=document)
+                found += [
+                    row
+                    for row in read.rows
+                    if row.line and re.search(bearing, row.text("text", "line"), re.IGNORECASE)
+                ][:2]
+        return found
+
+    def settle(self, conclusion: Conclusion) -> Conclusion:
+        """Stand by what the investigation found."""
+        return conclusion
+
+    def hand_in(self, conclusion: Conclusion) -> str:
+        """Write the report."""
+        self.draft.head("Answer")
+        self.draft.say(conclusion.why, conclusion.sources)
+        return f"{self.draft.text()}\n\n{verdict(conclusion)}\n"
+
+
+class CodeShortcut(Careful):
+    """Decides from codes and orders; never looks at values, reports or notes."""
+
+    def investigate(self) -> Conclusion:
+        """Ask for the codes."""
+        return shortcut.investigate(self)
+
+
+class OverCommitter(Careful):
+    """Never defers: where the record does not settle it, the likelier answer is given."""
+
+    def settle(self, conclusion: Conclusion) -> Conclusion:
+        """Answer Yes or No whatever was found."""
+        if not conclusion.defers:
+            return conclusion
+        why = f"On balance the answer is {conclusion.leaning}"
+        return replace(conclusion, verdict=conclusion.leaning, why=why, confidence=0.9)
+
+
+class OverAbstainer(Careful):
+    """Defers when anything fell short of a plain record."""
+
+    def settle(self, conclusion: Conclusion) -> Conclusion:
+        """Find a reason not to answer."""
+        doubts = [*conclusion.doubts, *self.draft.doubts]
+        if conclusion.defers or not doubts:
+            return conclusion
+        why = f"The question cannot be settled, since {doubts[0]}"
+        return replace(conclusion, verdict=AMBIGUOUS, why=why, sources=(), confidence=0.6)
+
+
+class OrderTime(Careful):
+    """Takes the time of an order for the time of the study."""
+
+    def study_time(self, performed: datetime | None, ordered: datetime | None) -> datetime | None:
+        """Prefer the order."""
+        return ordered or performed
+
+
+class PolicyBlind(Careful):
+    """Never opens a policy."""
+
+    def consult(self, *wanted: tuple[str, str]) -> list[Row]:  # noqa: ARG002
+        """Go without."""
+        return []
+
+
+class Fabricator(Careful):
+    """Adds evidence that it never saw, and alters what it did see."""
+
+    def hand_in(self, conclusion: Conclusion) -> str:
+        """Report, with invented rows and values among the real ones."""
+        for row in _spread(self.desk.seen.values(), 4):
+            invented = f"[{row.table}:{_altered(row.key)}]"
+            value = row.number("valuenum", "value")
+            said = f"A further value of {value * 1.3 + 0.1:.1f}" if value else "A further entry"
+            self.draft.say(f"{said} in {row.table} agrees with this", invented)
+        return super().hand_in(conclusion)
+
+
+class Unready(Careful):
+    """Often ends without a readable verdict: cut off, two verdicts, or none."""
+
+    def hand_in(self, conclusion: Conclusion) -> str:
+        """Spoil the end of the report, by a fixed function of its text."""
+        whole = super().hand_in(conclusion)
+        match zlib.crc32(whole.encode()) % 4:
+            case 0:
+                return whole.split("```json")[0]
+            case 1:
+                other = NO if conclusion.verdict == YES else YES
+                return whole + "\n" + verdict(replace(conclusion, verdict=other))
+            case 2:
+                return whole.replace('"verdict"', '"verdict: ')
+            case _:
+                return whole
+
+
+def verdict(conclusion: Conclusion) -> str:
+    """The block that ends a report."""
+    block = {"verdict": conclusion.verdict, "confidence": round(conclusion.confidence, 2)}
+    return f"```json\n{json.dumps(block)}\n```"
+
+
+def cite(rows: Iterable[Row]) -> list[str]:
+    """Citations of the lines of a policy or note."""
+    return lines(list(rows))
+
+
+def _document(row: Row) -> str:
+    return row.text("document") or row.ref.removeprefix("policy: ").split(" L")[0]
+
+
+def _spread(rows: Iterable[Row], n: int) -> list[Row]:
+    """A few rows of different tables, evenly taken."""
+    patient = [row for row in rows if not row.ref.startswith("policy") and not row.line]
+    return patient[:: max(1, len(patient) // n)][:n]
+
+
+def _altered(key: str) -> str:
+    """An identifier of the same shape that was never shown: its last digits turned."""
+    turned = re.sub(r"\d", lambda m: str((int(m[0]) * 7 + 3) % 10), key[-5:])
+    return key[:-5] + (turned if turned != key[-5:] else key[-5:] + "7")
+
+
+HABITS: dict[str, type[Careful]] = {
+    "careful": Careful,
+    "code-shortcut": CodeShortcut,
+    "over-committer": OverCommitter,
+    "over-abstainer": OverAbstainer,
+    "order-time": OrderTime,
+    "fabricator": Fabricator,
+    "policy-blind": PolicyBlind,
+    "unready": Unready,
+}

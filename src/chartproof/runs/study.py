@@ -1,0 +1,173 @@
+"""A study: every cell of systems × cases × arms × attempts, filled by as many workers as asked.
+
+Cells share nothing, so that they may be filled in any order, by any process, on any machine.
+"""
+
+import contextlib
+import multiprocessing
+import signal
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event as Flag
+from pathlib import Path
+
+from chartproof.errors import ChartproofError
+from chartproof.records.case import Case
+from chartproof.records.cell import CellInfo
+from chartproof.records.policy import Policy
+from chartproof.records.study import Study
+from chartproof.runs import cells
+from chartproof.runs.process import copied
+from chartproof.runs.run import Task, run
+from chartproof.runs.systems import SCRIPTED, Scripted, check
+
+Progress = Callable[[CellInfo, int, int], None]
+"""Called for each finished cell with how many are done and how many there are."""
+
+
+def tasks(
+    study: Study,
+    cases: Sequence[Case],
+    *,
+    chart_of: Callable[[Case, str], Path],
+    prompt_of: Callable[[Case], str],
+    runs: Path,
+) -> list[Task]:
+    """Every cell of a study, case by case, so that an interrupted study is comparable so far.
+
+    An arm that a case does not have is left out.
+
+    Raises:
+        SpecError: The study names a system that does not exist.
+    """
+    for system in study.systems:
+        check(system)
+    return [
+        Task(
+            study=study.id,
+            system=system,
+            case=case,
+            arm=arm,
+            attempt=attempt,
+            chart=chart_of(case, arm),
+            prompt=prompt_of(case),
+            folder=cells.place(runs, study.id, system, case.id, arm, attempt),
+            budget=study.budget,
+        )
+        for case in cases
+        if not study.scenarios or case.scenario in study.scenarios
+        for arm in study.arms
+        if arm in case.charts
+        for attempt in range(1, study.attempts + 1)
+        for system in study.systems
+    ]
+
+
+def run_study(
+    todo: Sequence[Task],
+    policies: Mapping[str, Policy],
+    *,
+    clock: Callable[[], float],
+    workers: int = 1,
+    progress: Progress = lambda _cell, _done, _all: None,
+) -> list[CellInfo]:
+    """Fill the cells that do not stand yet; the cells of all tasks, in their order.
+
+    Interrupting it loses the cells in flight and no other; running it again resumes.
+
+    Raises:
+        RunError: A cell stands that was run differently.
+        KeyboardInterrupt: Passed on once every agent has ended.
+    """
+    if workers <= 1:
+        with tempfile.TemporaryDirectory(prefix="systems-") as home:
+            worker = _Worker(Path(home), policies, clock, lambda: False)
+            return _inline(todo, worker, progress)
+    return _pooled(todo, policies, clock, workers, progress)
+
+
+def _inline(todo: Sequence[Task], worker: "_Worker", progress: Progress) -> list[CellInfo]:
+    found: list[CellInfo] = []
+    for task in todo:
+        found.append(worker.run(task))
+        progress(found[-1], len(found), len(todo))
+    return found
+
+
+def _pooled(
+    todo: Sequence[Task],
+    policies: Mapping[str, Policy],
+    clock: Callable[[], float],
+    workers: int,
+    progress: Progress,
+) -> list[CellInfo]:
+    """The same over worker processes, each with its own charts."""
+    context = multiprocessing.get_context("spawn")
+    flag = context.Event()
+    found: dict[int, CellInfo] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="systems-") as home,
+        ProcessPoolExecutor(
+            workers, context, initializer=_begin, initargs=(home, dict(policies), clock, flag)
+        ) as pool,
+    ):
+        waiting: dict[Future[CellInfo], int] = {
+            pool.submit(_run_here, task): n for n, task in enumerate(todo)
+        }
+        try:
+            for future in as_completed(waiting):
+                cell = future.result()
+                found[waiting[future]] = cell
+                progress(cell, len(found), len(todo))
+        except (KeyboardInterrupt, ChartproofError):
+            flag.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [found[n] for n in range(len(todo))]
+
+
+@dataclass
+class _Worker:
+    """Runs cells one after another; copies each system's sources once."""
+
+    home: Path
+    policies: Mapping[str, Policy]
+    clock: Callable[[], float]
+    stopped: Callable[[], bool]
+    _folder: Path | None = field(default=None)
+
+    def run(self, task: Task) -> CellInfo:
+        """Fill one cell."""
+        if self._folder is None:
+            own = Path(tempfile.mkdtemp(dir=self.home))
+            self._folder = copied(SCRIPTED, own)
+        system = Scripted(task.system, self._folder)
+        return run(task, system, self.policies, clock=self.clock, stopped=self.stopped)
+
+
+_here: list[_Worker] = []
+"""The worker of this process, where it is one of a pool."""
+
+
+def _begin(home: str, policies: dict[str, Policy], clock: Callable[[], float], flag: Flag) -> None:
+    """Make this process a worker. Ctrl-C is its parent's to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _here[:] = [_Worker(Path(home), policies, clock, flag.is_set)]
+
+
+def _run_here(task: Task) -> CellInfo:
+    return _here[0].run(task)
+
+
+@contextlib.contextmanager
+def scripted(name: str) -> Generator[Scripted]:
+    """One scripted system, outside a study.
+
+    Raises:
+        SpecError: No such system.
+    """
+    check(name)
+    with tempfile.TemporaryDirectory(prefix="systems-") as home:
+        yield Scripted(name, copied(SCRIPTED, Path(home)))

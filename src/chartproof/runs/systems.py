@@ -1,0 +1,115 @@
+"""The systems that can answer a case, by name.
+
+A scripted system is a program that receives what a model receives and nothing else. Its sources are
+copied out of the package and started as a separate isolated interpreter, in which neither this
+package nor any installed one can be imported. What sets one apart from `careful` is a habit of
+investigation; none knows a case.
+"""
+
+import hashlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from chartproof.errors import SpecError
+from chartproof.records.study import Budget
+from chartproof.runs.process import Call, converse
+
+SCRIPTED = Path(__file__).parent / "scripted"
+
+SCRIPTED_SYSTEMS: dict[str, str] = {
+    "careful": "Investigates, applies the definitions, defers when the record demands it.",
+    "code-shortcut": "Decides from coded diagnoses and procedures, and from orders.",
+    "over-committer": "Investigates like careful, and never defers.",
+    "over-abstainer": "Investigates like careful, and defers unless everything is plain.",
+    "order-time": "Takes the time of an order for the time of the study.",
+    "fabricator": "Investigates like careful, and cites rows that it never saw.",
+    "policy-blind": "Investigates like careful, and never opens a policy.",
+    "unready": "Investigates like careful, and often hands in no readable verdict.",
+}
+"""Name → its habit in one sentence."""
+
+
+class System(Protocol):
+    """Whatever can turn a prompt and tools into a report."""
+
+    name: str
+
+    def digest(self) -> str:
+        """Of everything in the system that can change what it does."""
+        ...
+
+    def answer(
+        self,
+        prompt: str,
+        specs: list[dict[str, Any]],
+        call: Call,
+        budget: Budget,
+        *,
+        clock: Callable[[], float],
+        stopped: Callable[[], bool],
+    ) -> str:
+        """Work a case to its report."""
+        ...
+
+
+class Scripted:
+    """A scripted system.
+
+    Args:
+        name: One of `SCRIPTED_SYSTEMS`.
+        folder: The copy of its sources that is to be started.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._folder = folder
+
+    def digest(self) -> str:
+        """Of its sources and its name."""
+        return digest_of(self._folder, self.name)
+
+    def answer(
+        self,
+        prompt: str,
+        specs: list[dict[str, Any]],
+        call: Call,
+        budget: Budget,
+        *,
+        clock: Callable[[], float],
+        stopped: Callable[[], bool],
+    ) -> str:
+        """Start the program and serve it until it reports."""
+        agent = str(self._folder / "agent.py")
+        return converse(
+            [sys.executable, "-I", "-S", "-X", "utf8", agent, self.name],
+            prompt=prompt,
+            specs=specs,
+            call=call,
+            budget=budget,
+            clock=clock,
+            stopped=stopped,
+        )
+
+
+def check(name: str) -> None:
+    """Refuse a system that does not exist.
+
+    Raises:
+        SpecError: No such system.
+    """
+    if name not in SCRIPTED_SYSTEMS:
+        raise SpecError(
+            f"There is no system `{name}`.", remedy=f"Choose from {', '.join(SCRIPTED_SYSTEMS)}."
+        )
+
+
+def digest_of(folder: Path, name: str = "") -> str:
+    """SHA-256 over the program and data files of a folder, and a name."""
+    whole = hashlib.sha256(name.encode())
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in {".py", ".toml", ".sql", ".yaml", ".md"} and path.is_file():
+            whole.update(path.relative_to(folder).as_posix().encode() + b"\0")
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()

@@ -1,0 +1,152 @@
+"""Invented patients after a CT, their charts, and a way to question an investigator in-process."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from auditor.desk import Desk
+from auditor.habits import HABITS
+
+from chartproof.catalog.read import policies
+from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
+from chartproof.records.trace import Event
+from chartproof.tools.gateway import Gateway
+
+SUBJECT, HADM, STAY = 9000001, 8000001, 7000001
+Rows = dict[str, list[dict[str, Any]]]
+Filter = Callable[[str], str]
+
+
+class Person:
+    """Rows of one invented patient, put together in a few words."""
+
+    def __init__(self, gender: str = "M", age: int = 60) -> None:
+        self.rows: Rows = {
+            "d_labitems": [
+                {"itemid": 50912, "label": "Creatinine", "fluid": "Blood"},
+                {"itemid": 52546, "label": "Creatinine", "fluid": "Blood"},
+                {"itemid": 52024, "label": "Creatinine, Whole Blood", "fluid": "Blood"},
+            ],
+            "d_items": [{"itemid": 221214, "label": "CT scan", "linksto": "procedureevents"}],
+        }
+        self._n = 0
+        self.add("patients", gender=gender, anchor_age=age, anchor_year=2150)
+
+    def add(self, table: str, **cells: Any) -> "Person":
+        self.rows.setdefault(table, []).append({"subject_id": SUBJECT, **cells})
+        return self
+
+    def number(self) -> int:
+        self._n += 1
+        return self._n
+
+    def admission(self, begins: str, ends: str, hadm_id: int = HADM, **cells: Any) -> "Person":
+        cells.setdefault("hospital_expire_flag", 0)
+        return self.add("admissions", hadm_id=hadm_id, admittime=begins, dischtime=ends, **cells)
+
+    def icu(self, begins: str | None, ends: str | None, stay_id: int = STAY) -> "Person":
+        return self.add("icustays", hadm_id=HADM, stay_id=stay_id, intime=begins, outtime=ends)
+
+    def lab(self, at: str, value: float, itemid: int = 50912, hadm_id: int | None = HADM) -> "Person":
+        return self.add(
+            "labevents", labevent_id=100 + self.number(), itemid=itemid, hadm_id=hadm_id,
+            charttime=at, storetime=at, value=str(value), valuenum=value, valueuom="mg/dL",
+        )  # fmt: skip
+
+    def code(self, code: str, hadm_id: int = HADM) -> "Person":
+        version = 9 if code[0].isdigit() or code[0] == "V" else 10
+        return self.add(
+            "diagnoses_icd", hadm_id=hadm_id, seq_num=self.number(), icd_code=code,
+            icd_version=version,
+        )  # fmt: skip
+
+    def order(
+        self, at: str, subtype: str | None = "CT Scan", kind: str = "Radiology", **cells: Any
+    ) -> "Person":
+        n = self.number()
+        return self.add(
+            "poe", poe_id=f"{SUBJECT}-{n}", poe_seq=n, hadm_id=HADM, ordertime=at, order_type=kind,
+            order_subtype=subtype, **{"transaction_type": "New", **cells},
+        )  # fmt: skip
+
+    def report(
+        self, at: str, exam: str | None = "CT HEAD W/O CONTRAST", text: str | None = None,
+        kind: str = "RR",
+    ) -> "Person":  # fmt: skip
+        n = self.number()
+        note = f"{SUBJECT}-{kind}-{n}"
+        body = text if text is not None else f"EXAMINATION:  {exam}\n\nIMPRESSION:\nNothing acute."
+        signed = datetime.fromisoformat(at) + timedelta(hours=2)
+        self.add(
+            "radiology", note_id=note, note_type=kind, note_seq=n, hadm_id=None, charttime=at,
+            storetime=signed.isoformat(" "), text=body,
+        )  # fmt: skip
+        if exam is not None:
+            self.add(
+                "radiology_detail", note_id=note, field_name="exam_name", field_ordinal=1,
+                field_value=exam,
+            )  # fmt: skip
+        return self
+
+    def summary(self, text: str, hadm_id: int = HADM, at: str = "2150-03-07") -> "Person":
+        n = self.number()
+        return self.add(
+            "discharge", note_id=f"{SUBJECT}-DS-{n}", note_type="DS", note_seq=n, hadm_id=hadm_id,
+            charttime=at, text=text,
+        )  # fmt: skip
+
+
+class Seen:
+    """A report, and what the investigator called to write it."""
+
+    def __init__(self, report: str, events: list[Event]) -> None:
+        self.report = report
+        self.events = events
+
+    @property
+    def verdict(self) -> str:
+        return self.report.rsplit('"verdict": "', 1)[1].split('"', 1)[0]
+
+
+@pytest.fixture(scope="session")
+def charted(
+    make_store: Callable[[Rows], Store], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Person], Path]:
+    """Cut the chart of an invented patient."""
+
+    def make(person: Person) -> Path:
+        path = tmp_path_factory.mktemp("chart") / "c.chart"
+        cut(make_store(person.rows), SUBJECT, path)
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def asked(charted: Callable[[Person], Path]) -> Callable[..., Seen]:
+    """Question a habit about a patient, in this process. `through` alters the tools' answers."""
+
+    def ask(
+        person: Person, question: str, habit: str = "careful", through: Filter = lambda text: text
+    ) -> Seen:
+        with opened(charted(person)) as (gateway, events):
+            desk = Desk(
+                question,
+                {spec["name"] for spec in gateway.specs()},
+                lambda tool, arguments: through(gateway.call(tool, arguments)),
+            )
+            return Seen(HABITS[habit](desk).report(), events)
+
+    return ask
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Gateway, list[Event]]]:
+    events: list[Event] = []
+    with Chart.open(path) as chart:
+        yield Gateway(chart, policies(), events.append, clock=None), events
