@@ -1,1 +1,1 @@
-"""Grades: by rule first, by a judge where no rule reaches."""
+"""Grades of a run, by rule first. Judges see the trace and the report, never the chart."""
