@@ -1,0 +1,52 @@
+"""The whole walk in one call: on invented patients, or on real ones in MEDS form."""
+
+from pathlib import Path
+
+from chartproof.api import steps
+from chartproof.api.stores import Stage, build_store
+from chartproof.chart.sources.meds import MedsSource
+from chartproof.hospital.source import SyntheticSource
+from chartproof.records.study import Study
+from chartproof.records.table import Table
+from chartproof.runs.systems import SCRIPTED_SYSTEMS
+
+REAL = "renal-trajectory"
+"""The scenario that MEDS data can carry: laboratory values, codes, admissions."""
+
+
+def synthetic(
+    home: Path, *, patients: int, per_rule: int, seed: int, workers: int, stage: Stage
+) -> tuple[Path, list[Table]]:
+    """Build the synthetic hospital and run every scripted system on its cases.
+
+    Returns:
+        The first page, and the tables on it.
+    """
+    build_store(SyntheticSource(patients=patients, seed=seed, per_rule=per_rule), home, stage)
+    steps.build_cases(home, per_rule=per_rule, seed=seed, progress=stage("Cut charts, apply rules"))
+    study = Study(id="demo", cases="cases", systems=tuple(SCRIPTED_SYSTEMS))
+    told = stage("Run scripted systems")
+    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    return steps.write_site(
+        home, study="demo", title="chartproof demo", progress=stage("Grade and draw")
+    )
+
+
+def real(
+    home: Path, meds: Path, *, seed: int, workers: int, stage: Stage
+) -> tuple[Path, list[Table]]:
+    """Ask `renal-trajectory` of every eligible patient of a MEDS folder, by the careful system."""
+    build_store(MedsSource(meds), home, stage)
+    steps.build_cases(
+        home,
+        scenarios=(REAL,),
+        per_rule=10_000,
+        seed=seed,
+        progress=stage("Cut charts, apply rules"),
+    )
+    study = Study(id="real", cases="cases", systems=("careful",), scenarios=(REAL,))
+    told = stage("Run the careful system")
+    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    return steps.write_site(
+        home, study="real", title="chartproof on real patients", progress=stage("Grade and draw")
+    )

@@ -1,0 +1,185 @@
+"""The steps of a study, each a function from folders to folders.
+
+A *home* is a folder with `store/`, `cases/`, `labels/` and `runs/`; the pages are written into it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from chartproof.api.scoring import Graded, graded
+from chartproof.cases.build import build, candidates, find, load
+from chartproof.cases.prompt import prompt as prompt_text
+from chartproof.cases.prompt import question
+from chartproof.catalog.read import policies, prompt, read_yaml, scenario, scenario_ids
+from chartproof.chart.store import Store
+from chartproof.errors import SpecError
+from chartproof.explorer.site import CaseView, RunView, Site
+from chartproof.labels import reference
+from chartproof.leaderboards.board import tables as board
+from chartproof.records.case import Case, CaseSet
+from chartproof.records.cell import CellInfo
+from chartproof.records.study import Study
+from chartproof.records.table import Table
+from chartproof.runs import study as studies
+from chartproof.runs.study import run_study
+
+Count = Callable[[int, int], None]
+"""Progress: how many are done, how many there are."""
+
+UNREVIEWED = (
+    "Scenarios, policies and rubrics are research material. No clinician has reviewed them; "
+    "do not use them to care for patients."
+)
+INVENTED = "The patients are invented. What a system scores here says how it works, not how well."
+
+
+def _silent(_done: int, _all: int) -> None:
+    """No progress is shown."""
+
+
+def build_cases(
+    home: Path,
+    *,
+    scenarios: Sequence[str] = (),
+    per_rule: int = 1,
+    seed: int = 1,
+    progress: Count = _silent,
+) -> CaseSet:
+    """Choose cases from the store of a home, cut their charts, compute their references."""
+    store = Store.open(home / "store")
+    folders = {each: scenario(each) for each in (scenarios or scenario_ids())}
+    asked = [
+        (folder, anchor)
+        for folder in folders.values()
+        for anchor in candidates(store, folder, per_rule=per_rule, seed=seed)
+    ]
+    whole = 2 * len(asked)
+    manifest = build(
+        store,
+        asked,
+        home / "cases",
+        name=home.name,
+        progress=lambda done, _all: progress(done, whole),
+    )
+    labels = reference.compute(
+        manifest,
+        home / "cases" / "charts",
+        folders,
+        progress=lambda done, _all: progress(len(asked) + done, whole),
+    )
+    reference.write(labels, home / "labels")
+    return manifest
+
+
+def read_study(path: Path) -> Study:
+    """Read a study file.
+
+    Raises:
+        SpecError: It does not fit, naming the key.
+    """
+    return read_yaml(path, Study)
+
+
+def run(
+    home: Path,
+    study: Study,
+    *,
+    workers: int = 2,
+    most: int | None = None,
+    progress: Callable[[CellInfo, int, int], None] = lambda _cell, _done, _all: None,
+) -> list[CellInfo]:
+    """Run a study over the cases of a home; what is complete is not run again.
+
+    Args:
+        home: Where cases and runs lie.
+        study: What to run; its `cases` is left to the caller.
+        workers: Processes.
+        most: At most so many cases of each scenario; None takes all.
+        progress: Told of each finished cell.
+    """
+    manifest = load(home / "cases")
+    for each in study.scenarios:
+        scenario(each)
+    template = prompt(study.prompt)
+    todo = studies.tasks(
+        study,
+        _first(manifest.cases, most),
+        chart_of=lambda case, arm: home / "cases" / "charts" / case.charts[arm],
+        prompt_of=lambda case: prompt_text(case, scenario(case.scenario).scenario, template),
+        runs=home / "runs",
+    )
+    if not todo:
+        raise SpecError(
+            "The study has no cells: no case fits its scenarios and arms.",
+            remedy="`chartproof cases show` lists the cases.",
+        )
+    return run_study(todo, policies(), clock=time.perf_counter, workers=workers, progress=progress)
+
+
+def grade(home: Path, *, study: str = "", progress: Count = _silent) -> list[Graded]:
+    """Grade every run of a home, or of one study, by rule; grades are kept beside the traces."""
+    return list(graded(home, study=study, progress=progress))
+
+
+def tables(home: Path, *, study: str = "", progress: Count = _silent) -> list[Table]:
+    """The tables that the graded runs of a home give."""
+    return board([each.scored for each in graded(home, study=study, progress=progress)])
+
+
+def write_site(
+    home: Path,
+    *,
+    study: str = "",
+    title: str = "chartproof",
+    with_patient_text: bool = False,
+    progress: Count = _silent,
+) -> tuple[Path, list[Table]]:
+    """Write the pages of a home's runs; returns the first page and the tables on it."""
+    manifest = load(home / "cases")
+    found = grade(home, study=study, progress=progress)
+    made = board([each.scored for each in found])
+    site = Site(
+        title=title,
+        tier=manifest.tier,
+        tables=made,
+        cases={case.id: _view(case, home) for case in manifest.cases},
+        policies=policies(),
+        notes=(UNREVIEWED, *((INVENTED,) if manifest.tier == "synthetic" else ())),
+        with_patient_text=with_patient_text,
+    )
+    return site.write(home, _views(found)), made
+
+
+def _views(found: Sequence[Graded]) -> Iterator[RunView]:
+    for each in found:
+        yield RunView(each.cell, each.trace(), each.report, each.grades)
+
+
+def _view(case: Case, home: Path) -> CaseView:
+    spec = scenario(case.scenario).scenario
+    known = reference.read(home / "labels")
+    labels = tuple(label for (name, _), label in sorted(known.items()) if name == case.id)
+    return CaseView(case, question(case, spec), spec, labels)
+
+
+def _first(cases: Sequence[Case], most: int | None) -> list[Case]:
+    taken: dict[str, int] = {}
+    chosen: list[Case] = []
+    for case in cases:
+        taken[case.scenario] = taken.get(case.scenario, 0) + 1
+        if most is None or taken[case.scenario] <= most:
+            chosen.append(case)
+    return chosen
+
+
+__all__ = [
+    "Study",
+    "build_cases",
+    "find",
+    "grade",
+    "read_study",
+    "run",
+    "tables",
+    "write_site",
+]

@@ -1,0 +1,81 @@
+"""Build stores from whatever a user has."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from chartproof.chart.build import build
+from chartproof.chart.roster import read_roster
+from chartproof.chart.schema import tables
+from chartproof.chart.sources.meds import MedsSource
+from chartproof.chart.sources.mimic import MimicSource
+from chartproof.chart.sources.source import Source
+from chartproof.errors import SpecError
+from chartproof.hospital.source import SyntheticSource
+from chartproof.records.store import StoreInfo
+
+Stage = Callable[[str], Callable[[int, int], None]]
+"""Begins a named stage and gives the function that is told of its progress."""
+
+
+def source(
+    *,
+    synthetic: int | None = None,
+    mimic: Path | None = None,
+    meds: Path | None = None,
+    per_rule: int = 2,
+    seed: int = 1,
+    allow_missing: tuple[str, ...] = (),
+) -> Source:
+    """The source that was asked for.
+
+    Args:
+        synthetic: Number of background patients of an invented hospital.
+        mimic: Folder in the official layout.
+        meds: Folder of MEDS Parquet files.
+        per_rule: Cases that the hospital plants for each rule.
+        seed: Of the hospital.
+        allow_missing: Tables that a MIMIC folder may lack.
+    """
+    if synthetic is not None:
+        return SyntheticSource(patients=synthetic, seed=seed, per_rule=per_rule)
+    if mimic is not None:
+        return MimicSource(mimic, allow_missing=allow_missing)
+    if meds is not None:
+        return MedsSource(meds)
+    raise SpecError("No source was given.", remedy="Give a number of patients or a folder.")
+
+
+def build_store(
+    source: Source,
+    home: Path,
+    stage: Stage,
+    *,
+    patients: Path | None = None,
+    replace: bool = False,
+) -> StoreInfo:
+    """Build the store of a home, or recognise the one that stands there.
+
+    Args:
+        source: Where the rows come from.
+        home: Its `store/` is built.
+        stage: Shows progress.
+        patients: File with one subject_id a line; None takes all.
+        replace: Whether a store of another source may be replaced.
+    """
+    told = stage(f"Build the {source.name} store")
+    done: list[str] = []
+
+    def table_done(name: str, _rows: int) -> None:
+        done.append(name)
+        told(len(done), len(tables()))
+
+    home.mkdir(parents=True, exist_ok=True)
+    info = build(
+        source,
+        home / "store",
+        patients=None if patients is None else read_roster(patients),
+        progress=table_done,
+        replace=replace,
+    )
+    told(len(tables()), len(tables()))
+    return info

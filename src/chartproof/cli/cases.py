@@ -1,0 +1,64 @@
+"""`chartproof cases`: choose cases and cut their charts."""
+
+from typing import Annotated
+
+import typer
+
+from chartproof.cli import options, screen
+
+app = typer.Typer(no_args_is_help=True, help="Choose cases and cut their charts.")
+
+
+@app.command()
+def build(
+    home: options.Home = options.HOME,
+    scenario: Annotated[
+        list[str] | None, typer.Option(help="Only this scenario; repeatable.")
+    ] = None,
+    per_rule: Annotated[
+        int,
+        typer.Option(help="Cases for each planted rule; for a real store, cases in all."),
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Decides which eligible patients are taken.")] = 1,
+) -> None:
+    """Cut cases from the store below --in, and compute their reference verdicts beside them."""
+    from chartproof.api.steps import build_cases
+
+    with screen.progress("Cut and rule on charts") as progress:
+        built = build_cases(
+            home, scenarios=tuple(scenario or ()), per_rule=per_rule, seed=seed, progress=progress
+        )
+    screen.out.print(f"{len(built.cases)} cases stand in {home / 'cases'}.")
+
+
+@app.command()
+def show(
+    home: options.Home = options.HOME,
+    scenario: Annotated[str | None, typer.Option(help="Only this scenario.")] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Show the reference verdicts too.")
+    ] = False,
+) -> None:
+    """List the cases."""
+    from chartproof.cases.build import load
+    from chartproof.labels import reference as labels
+
+    manifest = load(home / "cases")
+    known = labels.read(home / "labels") if reference else {}
+    rows: list[list[str]] = []
+    for case in manifest.cases:
+        if scenario and case.scenario != scenario:
+            continue
+        ids = case.anchor
+        row = [case.id, str(ids.subject_id), str(ids.hadm_id or "–"), str(ids.stay_id or "–")]
+        row.append(", ".join(case.charts))
+        if reference:
+            ruling = known[case.id, "factual"].ruling
+            row += [ruling.rule or "–", ruling.verdict.label if ruling.verdict else "pending"]
+        rows.append(row)
+    columns = ["case", "subject_id", "hadm_id", "stay_id", "arms"]
+    screen.table(
+        f"{manifest.id} · {len(rows)} cases · {manifest.tier} data",
+        columns + (["rule", "reference"] if reference else []),
+        rows,
+    )

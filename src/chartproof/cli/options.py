@@ -1,0 +1,17 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+HOME = Path("out/demo")
+"""Where `chartproof demo` puts what it makes, and where the other commands look first."""
+
+Home = Annotated[
+    Path, typer.Option("--in", help="Folder that holds store, cases, labels and runs.")
+]
+Edits = Annotated[
+    Path | None,
+    typer.Option("--edits", help="YAML file of edits; the chart is cut anew with them applied."),
+]

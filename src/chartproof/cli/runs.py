@@ -1,0 +1,110 @@
+"""`chartproof run`, `grade`, `report`: from systems and cases to a leaderboard."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chartproof.cli import options, screen
+from chartproof.errors import SpecError
+
+
+def run(
+    study: Annotated[Path | None, typer.Argument(help="A study file, study.yaml.")] = None,
+    system: Annotated[
+        list[str] | None, typer.Option(help="Without a file: this system; repeatable.")
+    ] = None,
+    scenario: Annotated[list[str] | None, typer.Option(help="Only this scenario.")] = None,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="At most so many cases of each scenario.")
+    ] = None,
+    attempts: Annotated[int | None, typer.Option(min=1, help="Attempts for each case.")] = None,
+    home: options.Home = options.HOME,
+    workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
+) -> None:
+    """Run systems on cases. Give a study file, or --system with --scenario and --n.
+
+    What is complete is not run again: after an interruption the same command goes on.
+    """
+    from chartproof.api import steps
+    from chartproof.records.study import Study
+
+    if (study is None) == (not system):
+        raise SpecError(
+            "Neither or both of a study file and --system were given.",
+            remedy="Give a file, or `--system careful --scenario post-ct-aki --n 5`.",
+        )
+    if study is not None:
+        asked = steps.read_study(study)
+        home = (study.parent / asked.cases).resolve().parent
+    else:
+        asked = Study(id="ad-hoc", cases="cases", systems=tuple(system or ()))
+    changes = {"scenarios": tuple(scenario) if scenario else None, "attempts": attempts}
+    asked = asked.model_copy(update={k: v for k, v in changes.items() if v is not None})
+    with screen.progress(f"Run {asked.id}") as progress:
+        cells = steps.run(
+            home,
+            asked,
+            workers=workers,
+            most=n,
+            progress=lambda _cell, done, all_: progress(done, all_),
+        )
+    failed = [cell for cell in cells if cell.outcome != "reported"]
+    screen.out.print(f"{len(cells)} runs stand in {home / 'runs' / asked.id}.")
+    for cell in failed[:10]:
+        screen.out.print(f"[yellow]{cell.system} on {cell.case}: {cell.outcome}, {cell.reason}[/]")
+    screen.out.print("Grade them with [bold]chartproof report[/].")
+
+
+def grade(
+    home: options.Home = options.HOME,
+    study: Annotated[str, typer.Option(help="Only this study.")] = "",
+) -> None:
+    """Grade the runs by rule, and keep the grades beside the traces."""
+    from chartproof.api import steps
+
+    with screen.progress("Grade") as progress:
+        found = steps.grade(home, study=study, progress=progress)
+    counts: dict[str, int] = {}
+    for each in found:
+        for one in each.grades:
+            counts[one.grade] = counts.get(one.grade, 0) + 1
+    screen.table(
+        f"{len(found)} runs graded",
+        ["grade", "items"],
+        [[name.replace("_", " "), str(counts[name])] for name in sorted(counts)],
+    )
+
+
+def report(
+    home: options.Home = options.HOME,
+    study: Annotated[str, typer.Option(help="Only this study.")] = "",
+    csv: Annotated[Path | None, typer.Option(help="Also write each table as CSV here.")] = None,
+    with_patient_text: Annotated[
+        bool,
+        typer.Option(
+            "--with-patient-text",
+            help="Credentialed data only: show values and text, and stamp each page.",
+        ),
+    ] = False,
+) -> None:
+    """Grade the runs, print the leaderboard, write the pages."""
+    from chartproof.api import steps
+    from chartproof.leaderboards.csv import text
+    from chartproof.leaderboards.terminal import show
+
+    with screen.progress("Grade and draw") as progress:
+        page, tables = steps.write_site(
+            home,
+            study=study,
+            title=f"chartproof · {study or home.name}",
+            with_patient_text=with_patient_text,
+            progress=progress,
+        )
+    for table in tables[:2]:
+        screen.out.print(show(table))
+    if csv is not None:
+        csv.mkdir(parents=True, exist_ok=True)
+        for table in tables:
+            (csv / f"{table.id}.csv").write_text(text(table), encoding="utf-8")
+    screen.out.print(f"Pages: {page}")

@@ -1,0 +1,126 @@
+"""`chartproof scenario`: list, read and evaluate scenarios."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chartproof.cli import options, screen
+from chartproof.errors import SpecError
+
+app = typer.Typer(no_args_is_help=True, help="List, read and evaluate clinical scenarios.")
+
+
+@app.command("list")
+def list_() -> None:
+    """List the scenarios of the catalogue."""
+    from chartproof.catalog.read import scenario, scenario_ids
+
+    folders = [scenario(each) for each in scenario_ids()]
+    screen.table(
+        "Scenarios (none has been reviewed by a clinician yet)",
+        ["id", "title", "specialty", "about a", "rules", "governed by"],
+        [
+            [
+                f.id,
+                f.scenario.title,
+                f.scenario.specialty,
+                f.scenario.anchor.replace("_", " "),
+                str(len(f.scenario.rules)),
+                ", ".join(f.scenario.governing),
+            ]
+            for f in folders
+        ],
+    )
+
+
+@app.command()
+def show(id_: Annotated[str, typer.Argument(metavar="SCENARIO")]) -> None:
+    """Show one scenario: question, facts, rules, rubric."""
+    from chartproof.catalog.read import scenario
+
+    spec = scenario(id_).scenario
+    screen.out.rule(f"{spec.id} · {spec.title}")
+    reviewed = "reviewed by clinicians" if spec.clinically_reviewed else "not clinically reviewed"
+    screen.out.print(f"{spec.query}\n\n[dim]{spec.specialty} · {reviewed}[/]\n", soft_wrap=True)
+    screen.table(
+        "Facts",
+        ["fact", "type", "meaning"],
+        [[f.name, f.type + ("?" if f.nullable else ""), f.about] for f in spec.facts],
+    )
+    screen.table(
+        "Rules (the first that holds gives the verdict)",
+        ["rule", "verdict", "holds when", "provenance"],
+        [[r.id, r.verdict.label, r.when, f"{r.provenance} ({r.source})"] for r in spec.rules],
+    )
+    screen.table(
+        "Process rubric",
+        ["id", "weight", "criterion", "settled by"],
+        [
+            [c.id, f"{c.weight:+d}", c.text, "rule" if c.check else "judge"]
+            for c in (*spec.must_do, *spec.must_not)
+        ],
+    )
+
+
+@app.command()
+def verdict(
+    id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    facts: Annotated[
+        Path | None, typer.Option(help="JSON or YAML file: fact name → value.")
+    ] = None,
+    case: Annotated[str | None, typer.Option(help="Evaluate the chart of this case.")] = None,
+    edits: options.Edits = None,
+    home: options.Home = options.HOME,
+) -> None:
+    """Print rule and verdict for a state of facts, or for a chart with the rows that decide."""
+    from chartproof.api.charts import open_case
+    from chartproof.catalog.read import parse_yaml, read_text, scenario
+    from chartproof.rules.engine import from_facts
+
+    folder = scenario(id_)
+    if (facts is None) == (case is None):
+        raise SpecError("Neither or both of --facts and --case were given.", remedy="Give one.")
+    if facts is not None:
+        if edits:
+            raise SpecError("--edits changes a chart.", remedy="Give it with --case.")
+        given = parse_yaml(read_text(facts), str(facts))
+        if not isinstance(given, dict):
+            raise SpecError(f"{facts} is no mapping.", remedy="Write `fact: value`, one a line.")
+        ruled(from_facts(folder, given))
+        return
+    with open_case(home / "cases", case or "", edits) as opened:
+        if opened.case.scenario != id_:
+            raise SpecError(
+                f"Case {opened.case.id} asks {opened.case.scenario}.",
+                remedy=f"Use `chartproof scenario verdict {opened.case.scenario}`.",
+            )
+        if opened.before:
+            screen.out.print("[bold]Before the edits[/]")
+            ruled(opened.before)
+            screen.out.print("[bold]After the edits[/]")
+        ruled(opened.ruling())
+        if opened.audit:
+            from chartproof.cli.chart import account
+
+            account(opened.audit)
+
+
+def ruled(ruling: Any) -> None:
+    """Print a ruling."""
+    if ruling.verdict is None:
+        screen.out.print(f"Reference pending: {ruling.pending}")
+    else:
+        screen.out.print(f"{ruling.rule}  {ruling.verdict.label}", style="bold", highlight=False)
+    if ruling.deciding:
+        screen.out.print(f"decided by  {', '.join(ruling.deciding)}", highlight=False)
+    if ruling.against:
+        screen.out.print(f"ruled out earlier rules  {', '.join(ruling.against)}", highlight=False)
+    screen.table(
+        "Facts",
+        ["fact", "value", "rows"],
+        [
+            [name, str(fact.value), ", ".join(fact.rows) or "–"]
+            for name, fact in ruling.facts.items()
+        ],
+    )

@@ -1,0 +1,53 @@
+"""What the command line shows: tables, progress, complaints."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+out = Console()
+err = Console(stderr=True)
+
+
+def complain(what: str, remedy: str) -> None:
+    """Say what happened, then what to do."""
+    err.print(f"[bold red]{escape(what)}[/]\n{escape(remedy)}", soft_wrap=True)
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """Print a plain table."""
+    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    for row in rows:
+        made.add_row(*map(escape, row))
+    out.print(made)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], Callable[[int, int], None]]]:
+    """Bars one below the other: a name gives the function that its bar is told by."""
+    bar = Progress(
+        TextColumn("{task.description:<28}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+    )
+    with bar:
+
+        def stage(what: str) -> Callable[[int, int], None]:
+            task = bar.add_task(what, total=None)
+            return lambda done, all_: bar.update(task, completed=done, total=all_)
+
+        yield stage
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """One bar that is told how many are done and how many there are."""
+    with stages() as stage:
+        yield stage(what)

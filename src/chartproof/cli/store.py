@@ -1,0 +1,91 @@
+"""`chartproof store`: build, check and show EHR stores."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chartproof.cli import options, screen
+from chartproof.errors import SpecError
+
+app = typer.Typer(no_args_is_help=True, help="Build, check and show EHR stores.")
+
+
+@app.command()
+def build(
+    home: options.Home = options.HOME,
+    synthetic: Annotated[
+        int | None, typer.Option(min=1, help="Invent a hospital with so many background patients.")
+    ] = None,
+    mimic: Annotated[
+        Path | None, typer.Option(help="Folder in the official layout: hosp/ icu/ ed/ note/.")
+    ] = None,
+    meds: Annotated[Path | None, typer.Option(help="Folder of MEDS Parquet files.")] = None,
+    patients: Annotated[
+        Path | None, typer.Option(help="Take only these: a file with one subject_id a line.")
+    ] = None,
+    per_rule: Annotated[
+        int, typer.Option(min=0, help="Synthetic: cases planted for each rule.")
+    ] = 2,
+    seed: Annotated[int, typer.Option(help="Synthetic: another seed is another hospital.")] = 1,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a store of another source.")
+    ] = False,
+    allow_missing: Annotated[
+        list[str] | None,
+        typer.Option(help="MIMIC: go on without this table; it is then not covered. Repeatable."),
+    ] = None,
+) -> None:
+    """Build the store below --in from one source. An interrupted build resumes."""
+    from chartproof.api import stores
+
+    given = [each for each in (synthetic, mimic, meds) if each is not None]
+    if len(given) != 1:
+        raise SpecError(
+            f"{len(given)} sources were given.",
+            remedy="Give one of --synthetic N, --mimic DIR, --meds DIR.",
+        )
+    source = stores.source(
+        synthetic=synthetic,
+        mimic=mimic,
+        meds=meds,
+        per_rule=per_rule,
+        seed=seed,
+        allow_missing=tuple(allow_missing or ()),
+    )
+    with screen.stages() as stage:
+        info = stores.build_store(source, home, stage, patients=patients, replace=replace)
+    screen.out.print(
+        f"{info.patients} patients, {sum(c.rows for c in info.coverage):,} rows, "
+        f"{info.tier} data, in {home / 'store'}."
+    )
+    for warning in info.warnings:
+        screen.out.print(f"[yellow]{warning}[/]")
+
+
+@app.command()
+def show(home: options.Home = options.HOME) -> None:
+    """Show what a store holds, and what its source does not cover."""
+    from chartproof.chart.show import show as tables
+    from chartproof.chart.store import Store
+    from chartproof.leaderboards.terminal import show as shown
+
+    store = Store.open(home / "store")
+    for table in tables(store):
+        screen.out.print(shown(table))
+    for warning in store.info.warnings:
+        screen.out.print(f"[yellow]{warning}[/]")
+
+
+@app.command()
+def check(home: options.Home = options.HOME) -> None:
+    """Recompute a store's digests and look for rows that contradict each other."""
+    from chartproof.chart.check import check as examine
+    from chartproof.chart.store import Store
+
+    found = examine(Store.open(home / "store"))
+    if not found:
+        screen.out.print("The store is whole.")
+        return
+    screen.table("Findings", ["what"], [[str(each)] for each in found])
+    raise typer.Exit(1)
