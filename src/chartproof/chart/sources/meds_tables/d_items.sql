@@ -1,0 +1,1 @@
+select itemid, label, "table" as linksto, unit as unitname from items where "table" <> 'labevents'

@@ -1,0 +1,1 @@
+select itemid, label from items where "table" = 'labevents'
