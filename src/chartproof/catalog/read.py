@@ -116,7 +116,9 @@ def validated(raw: Any, record: type[R], name: str) -> R:
         more = f" ({error.error_count() - 1} more after it)" if error.error_count() > 1 else ""
         raise SpecError(
             f"{name}: `{where}` is not valid: {first['msg'].lower()}{more}.",
-            remedy=f"{record.__name__} has the keys {', '.join(_keys(record))}.",
+            remedy=f"{record.__name__} has the keys {', '.join(_keys(record))}."
+            if len(first["loc"]) < 2
+            else "Correct that entry; records/ tells its form.",
         ) from error
 
 

@@ -30,3 +30,10 @@ create or replace temp macro lab_number(valuenum, value) as
 create or replace temp macro kdigo_g(egfr) as
   case when egfr >= 90 then 1 when egfr >= 60 then 2 when egfr >= 45 then 3
        when egfr >= 30 then 4 when egfr >= 15 then 5 else 6 end;
+
+-- A time of day as notes write it: `14:32`, `2:32 pm`, `02:32PM`, `1432`.
+create or replace temp macro clock_time(written) as
+  coalesce(
+    try_strptime(upper(regexp_replace(written, '[\s.]', '', 'g')), '%I:%M%p'),
+    try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', ''), '%H:%M'),
+    try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', ''), '%H%M'))::time;

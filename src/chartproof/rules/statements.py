@@ -60,8 +60,18 @@ def shared() -> Assertions:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of the catalogue: case-insensitive, a blank matches any white space."""
-    return re.compile(re.sub(r"(?<!\\) ", r"\\s+", pattern), re.IGNORECASE)
+    """A pattern of the catalogue: case-insensitive; a blank matches any white space."""
+    written: list[str] = []
+    in_class = escaped = False
+    for char in pattern:
+        if char == " " and not escaped:
+            written.append(r"\s" if in_class else r"(?:\s+)")
+        else:
+            written.append(char)
+        if not escaped:
+            in_class = (in_class or char == "[") and char != "]"
+        escaped = char == "\\" and not escaped
+    return re.compile("".join(written), re.IGNORECASE)
 
 
 def read(reading: Reading, note: Note) -> list[Mention]:
