@@ -317,7 +317,7 @@ def _disk_errors(work: Path) -> Generator[None]:
     except duckdb.OutOfMemoryException as e:
         raise ChartError(
             f"The build ran out of memory or of room to spill: {first_line(e)}",
-            remedy="Free disk space or allow more with `--memory`, then build again: it resumes.",
+            remedy="Free memory and disk space, then build again: it resumes.",
         ) from e
     except (duckdb.IOException, OSError) as e:
         raise ChartError(

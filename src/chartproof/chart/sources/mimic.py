@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import re
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -47,8 +48,8 @@ class MimicSource(Source):
     """
 
     folder: Path
-    allow_missing: frozenset[str] = frozenset()
-    ignore: frozenset[str] = frozenset()
+    allow_missing: Collection[str] = ()
+    ignore: Collection[str] = ()
     name: str = "mimic"
     version: str = ""
     tier: Tier = "credentialed"
@@ -198,7 +199,7 @@ class MimicSource(Source):
         return header
 
     def _refuse_unknown_names(self) -> None:
-        for given in sorted(self.allow_missing | self.ignore):
+        for given in sorted({*self.allow_missing, *self.ignore}):
             table, _, column = given.partition(".")
             known = table in tables() and (given in self.ignore or not column)
             if not known and column not in tables().get(table, _NOTHING).columns:
