@@ -1,10 +1,29 @@
 """The governed tools. To add one: write a module with its `TOOLS`, and name it here."""
 
-from chartproof.tools import encounters, labs
+from chartproof.tools import (
+    charted,
+    codes,
+    encounters,
+    imaging,
+    labs,
+    medications,
+    microbiology,
+    notes,
+    orders,
+    policy,
+)
 from chartproof.tools.tool import Tool
 
 TOOLS: tuple[Tool, ...] = (
     *encounters.TOOLS,
+    *codes.TOOLS,
     *labs.TOOLS,
+    *microbiology.TOOLS,
+    *medications.TOOLS,
+    *orders.TOOLS,
+    *imaging.TOOLS,
+    *charted.TOOLS,
+    *notes.TOOLS,
+    *policy.TOOLS,
 )
 """Every tool, in the order in which an agent is told of them."""

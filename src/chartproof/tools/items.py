@@ -45,15 +45,15 @@ def resolve(
         return Items(None)
     ids = [int(each) for each in asked if _is_id(each)]
     labels = [each.strip().lower() for each in asked if not _is_id(each)]
+    notes = _elsewhere(chart, ids, table) if ids and table else []
     if not labels:
-        return Items(tuple(dict.fromkeys(ids)))
+        return Items(tuple(dict.fromkeys(ids)), tuple(notes))
     where = "" if table is None else f" where linksto = '{table}'"
     known = [
         (row["itemid"], row["label"])
         for row in chart.query(f"select itemid, label from {dictionary}{where} order by itemid")
         if row["label"]
     ]
-    notes: list[str] = []
     for label in labels:
         exact = [(i, name) for i, name in known if name.strip().lower() == label]
         loose = [(i, name) for i, name in known if all(w in name.lower() for w in label.split())]
@@ -74,6 +74,19 @@ def resolve(
             )
         ids += [i for i, _ in chosen]
     return Items(tuple(dict.fromkeys(ids)), tuple(notes))
+
+
+def _elsewhere(chart: Chart, ids: list[int], table: str) -> list[str]:
+    """Tell of items that another table holds: here they would find nothing, and mean nothing."""
+    found = chart.query(
+        "select itemid, label, linksto from d_items "
+        "where itemid in (select unnest($ids)) and linksto <> $table",
+        {"ids": ids, "table": table},
+    )
+    return [
+        f"{row['label']} ({row['itemid']}) is kept in {row['linksto']}, not in {table}"
+        for row in found
+    ]
 
 
 def _is_id(given: str) -> bool:

@@ -31,7 +31,10 @@ class Conditions:
 
     def within(self, column: str, since: datetime | None, until: datetime | None) -> None:
         """Demand a time in [since, until)."""
-        self.overlap(column, column, since, until, instant=True)
+        if since is not None:
+            self.add(f"{column} >= $since", since=since)
+        if until is not None:
+            self.add(f"{column} < $until", until=until)
 
     def overlap(
         self,
@@ -40,31 +43,35 @@ class Conditions:
         since: datetime | None,
         until: datetime | None,
         *,
-        instant: bool = False,
+        unknown: bool = False,
     ) -> None:
-        """Demand that [start, stop) and [since, until) share a moment. An open stop never ends."""
-        if until is not None:
-            self.add(f"{start} < $until", until=until)
-        if since is not None and instant:
-            self.add(f"{start} >= $since", since=since)
-        elif since is not None:
-            self.add(f"({start} >= $since or {stop} is null or {stop} > $since)", since=since)
+        """Demand that [start, stop) and [since, until) share a moment. An open stop never ends.
 
-    def words(self, column: str, words: Sequence[str] | None, name: str) -> None:
-        """Demand one of the fragments, in any case; `%` is no wildcard within a fragment."""
-        if words:
+        With `unknown`, a row without a start is taken: nothing tells that it lies outside.
+        """
+        either = f"{start} is null or " if unknown else ""
+        if until is not None:
+            self.add(f"({either}{start} < $until)", until=until)
+        if since is not None:
             self.add(
-                f"list_bool_or(list_transform(${name}, lambda w: contains(lower({column}), w)))",
-                **{name: [word.lower() for word in words]},
+                f"({either}{start} >= $since or {stop} is null or {stop} > $since)", since=since
             )
+
+    def words(self, columns: str, words: Sequence[str] | None, name: str) -> None:
+        """Demand one of the fragments, in any case; `%` is no wildcard in them."""
+        if words:
+            self.any_of(f"contains(lower({columns}), {{}})", [w.lower() for w in words], name)
 
     def like(self, column: str, patterns: Sequence[str] | None, name: str) -> None:
         """Demand one of the patterns, in which `%` is a wildcard."""
         if patterns:
-            self.add(
-                f"list_bool_or(list_transform(${name}, lambda p: {column} like p))",
-                **{name: list(patterns)},
-            )
+            self.any_of(f"{column} like {{}}", patterns, name)
+
+    def any_of(self, predicate: str, values: Sequence[Any], name: str) -> None:
+        """Demand that a predicate, `{}` in it being the value, holds for one of them."""
+        bound = {f"{name}{n}": value for n, value in enumerate(values)}
+        either = " or ".join(predicate.replace("{}", f"${key}") for key in bound)
+        self.add(f"({either})", **bound)
 
     def __str__(self) -> str:
         """The predicate as SQL."""
