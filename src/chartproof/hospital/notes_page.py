@@ -12,6 +12,9 @@ WIDTH = 65
 """Columns of running text. The hospital's own width is unpublished."""
 
 SCRUBBED = "___"
+_WIDE = "\x01"
+"""Stands for the second of two blanks after a head, which wrapping must keep."""
+
 _DATE = re.compile(r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4})\b")
 
 
@@ -63,7 +66,8 @@ class Page:
         words: list[tuple[str, int]] = []
         each = [Phrase(p) if isinstance(p, str) else p for p in phrases]
         for n, phrase in enumerate(each):
-            words.extend((word, n) for word in scrub(phrase.text).split())
+            text = scrub(phrase.text).replace(":  ", f":{_WIDE} ")
+            words.extend((word, n) for word in text.split(" ") if word)
         if not words:
             return
         spans: dict[int, tuple[int, int]] = {}
@@ -76,6 +80,8 @@ class Page:
             at = len(self.lines) + 1
             spans[n] = (spans[n][0] if n in spans else at, at)
         self.lines.append(current)
+        first = min(start for start, _ in spans.values()) - 1
+        self.lines[first:] = [line.replace(_WIDE, " ") for line in self.lines[first:]]
         for n, phrase in enumerate(each):
             if n in spans:
                 self._place(phrase.labels, section, *spans[n])
