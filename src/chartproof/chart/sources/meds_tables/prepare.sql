@@ -63,24 +63,33 @@ select a.subject_id, a.hadm_id, least(a.admittime, coalesce(e.edregtime, a.admit
     a.dischtime as until, a.admittime, a.dischtime
 from meds_admission a left join meds_ed e using (hadm_id);
 
+-- A stay belongs to the admission with which it shares most time.
 create or replace temp table meds_stay as
 with begun as (
     select *, row_number() over (partition by subject_id order by time, code) as k
     from meds_event where kind = 'ICU_ADMISSION'),
 ended as (
     select *, row_number() over (partition by subject_id order by time, code) as k
-    from meds_event where kind = 'ICU_DISCHARGE')
-select subject_id, 70000000 + row_number() over (order by subject_id, b.time, k) as stay_id,
-    nullif(b.part[2], 'UNK') as first_careunit, nullif(e.part[2], 'UNK') as last_careunit,
-    b.time as intime, case when e.time >= b.time then e.time end as outtime
-from begun b left join ended e using (subject_id, k);
+    from meds_event where kind = 'ICU_DISCHARGE'),
+stay as (
+    select b.subject_id, 70000000 + row_number() over (order by b.subject_id, b.time, k) as stay_id,
+        nullif(b.part[2], 'UNK') as first_careunit, nullif(e.part[2], 'UNK') as last_careunit,
+        b.time as intime, case when e.time >= b.time then e.time end as outtime
+    from begun b left join ended e using (subject_id, k)),
+shared as (
+    select s.stay_id, max_by(p.hadm_id, least(coalesce(s.outtime, s.intime), p.until)
+        - greatest(s.intime, p.since)) as hadm_id
+    from stay s join meds_span p on p.subject_id = s.subject_id
+        and p.since <= coalesce(s.outtime, s.intime) and p.until >= s.intime
+    group by all)
+select stay.*, shared.hadm_id from stay left join shared using (stay_id);
 
--- Which encounter holds a time: only where exactly one does.
+-- Which encounter holds a time: only where exactly one does. In an ICU stay its admission does.
 create or replace temp table meds_place as
 with moment as (
     select distinct subject_id, time from meds_event where time is not null),
 stay as (
-    select m.subject_id, m.time, any_value(s.stay_id) as stay_id
+    select m.subject_id, m.time, any_value(s.stay_id) as stay_id, any_value(s.hadm_id) as hadm_id
     from moment m join meds_stay s
         on s.subject_id = m.subject_id and m.time between s.intime and s.outtime
     group by all having count(*) = 1),
@@ -89,7 +98,7 @@ span as (
     from moment m join meds_span s
         on s.subject_id = m.subject_id and m.time between s.since and s.until
     group by all having count(*) = 1)
-select m.subject_id, m.time, span.hadm_id, stay.stay_id
+select m.subject_id, m.time, coalesce(stay.hadm_id, span.hadm_id) as hadm_id, stay.stay_id
 from moment m left join span using (subject_id, time) left join stay using (subject_id, time);
 
 -- The same for events that have a date only.
