@@ -25,6 +25,7 @@ def source(
     per_rule: int = 2,
     seed: int = 1,
     allow_missing: tuple[str, ...] = (),
+    ignore_columns: tuple[str, ...] = (),
 ) -> Source:
     """The source that was asked for.
 
@@ -34,12 +35,13 @@ def source(
         meds: Folder of MEDS Parquet files.
         per_rule: Cases that the hospital plants for each rule.
         seed: Of the hospital.
-        allow_missing: Tables that a MIMIC folder may lack.
+        allow_missing: Tables, or `table.column`s, that a MIMIC folder may lack.
+        ignore_columns: `table.column`s that it has beyond the schema.
     """
     if synthetic is not None:
         return SyntheticSource(patients=synthetic, seed=seed, per_rule=per_rule)
     if mimic is not None:
-        return MimicSource(mimic, allow_missing=allow_missing)
+        return MimicSource(mimic, allow_missing=allow_missing, ignore=ignore_columns)
     if meds is not None:
         return MedsSource(meds)
     raise SpecError("No source was given.", remedy="Give a number of patients or a folder.")

@@ -33,7 +33,14 @@ def build(
     ] = False,
     allow_missing: Annotated[
         list[str] | None,
-        typer.Option(help="MIMIC: go on without this table; it is then not covered. Repeatable."),
+        typer.Option(
+            help="MIMIC: go on without this table or table.column; it is then not covered. "
+            "Repeatable."
+        ),
+    ] = None,
+    ignore_column: Annotated[
+        list[str] | None,
+        typer.Option(help="MIMIC: do not read this table.column of a later release. Repeatable."),
     ] = None,
 ) -> None:
     """Build the store below --in from one source. An interrupted build resumes."""
@@ -52,6 +59,7 @@ def build(
         per_rule=per_rule,
         seed=seed,
         allow_missing=tuple(allow_missing or ()),
+        ignore_columns=tuple(ignore_column or ()),
     )
     with screen.stages() as stage:
         info = stores.build_store(source, home, stage, patients=patients, replace=replace)
@@ -84,8 +92,9 @@ def check(home: options.Home = options.HOME) -> None:
     from chartproof.chart.store import Store
 
     found = examine(Store.open(home / "store"))
-    if not found:
-        screen.out.print("The store is whole.")
-        return
-    screen.table("Findings", ["what"], [[str(each)] for each in found])
-    raise typer.Exit(1)
+    if found:
+        screen.table("Findings", ["what"], [[str(each)] for each in found])
+    if any(each.grave for each in found):
+        screen.out.print("The store is damaged: build it again with --replace.")
+        raise typer.Exit(1)
+    screen.out.print("The store is whole.")
