@@ -2,11 +2,11 @@ import random
 import re
 
 import pytest
+from tests.hospital.notes_patient import ED, FIRST, SECOND, SUBJECT, put, tables_of_a_patient
 
 from chartproof.errors import SpecError
 from chartproof.hospital.notes import write
 from chartproof.records.recipe import Exam, Medication, Regimen, Say, Sentence
-from tests.hospital.notes_patient import ED, FIRST, SECOND, SUBJECT, put, tables_of_a_patient
 
 SECTIONS = [
     "Name:", "Admission Date:", "Date of Birth:", "Allergies:", "Attending:",
@@ -26,9 +26,11 @@ def flat(text):
     return " ".join(text.split())
 
 
-def summary(seed=1, codes=("A419", "I10"), **more):
+def summary(seed=1, codes=("A419", "I10"), medications=None, say=()):
     db = tables_of_a_patient(codes=codes)
-    labels = write(db, subject_id=SUBJECT, rng=random.Random(seed), hadm_id=SECOND, **more)
+    say = [each.model_copy(update={"hadm_id": SECOND}) for each in say]
+    planned = {SECOND: medications} if medications else None
+    labels = write(db, subject_id=SUBJECT, rng=random.Random(seed), say=say, medications=planned)
     text, note_id = db.execute(
         "select text, note_id from discharge where hadm_id = ?", [SECOND]
     ).fetchone()

@@ -5,7 +5,7 @@ rows, directives and random state give the same notes, byte for byte.
 """
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,9 @@ from chartproof.hospital.notes_phrases import Author
 from chartproof.hospital.notes_radiology import Report
 from chartproof.records.recipe import Exam, Medication, Say, Sentence
 
+LAST_YEAR = 2019
+"""The note module ends with this year of the real calendar."""
+
 _REGISTERS = ("terse", "terse", "verbose")
 
 
@@ -31,8 +34,7 @@ def write(
     say: Sequence[Say] = (),
     exams: Sequence[Exam] = (),
     rng: random.Random,
-    medications: Sequence[Medication] = (),
-    hadm_id: int | None = None,
+    medications: Mapping[int, Sequence[Medication]] | None = None,
     covered: Collection[int] | None = None,
 ) -> list[Sentence]:
     """Write the summaries of a patient's admissions and the reports of the examinations.
@@ -45,10 +47,10 @@ def write(
             `exams[exam]`.
         exams: Compiled examinations; those without a report are passed over.
         rng: Decides wording, and nothing that a table holds.
-        medications: The whole regimen of admission `hadm_id`. Without it the lists are made up
-            from the ED's home list and the orders.
-        hadm_id: The admission that `medications` belong to.
-        covered: Admissions whose summaries the note module holds; None means all.
+        medications: The whole regimen of an admission, by hadm_id. Of other admissions the lists
+            are made up from the ED's home list and the orders.
+        covered: Admissions whose summaries the note module holds; None tells them by the
+            patient's era.
 
     Returns:
         A label for every sentence that asserts a fact.
@@ -60,25 +62,32 @@ def write(
     desk = _Desk(db, patient, rng)
     reports = desk.reports(exams, say)
     for admission in patient.admissions:
-        said = [s for s in say if s.note == "discharge" and _of(s, admission, hadm_id)]
+        said = [s for s in say if s.note == "discharge" and _of(s, admission)]
         dropped = any(s.fact == "summary" and s.value == "absent" for s in said)
-        if dropped or (covered is not None and admission.hadm_id not in covered):
+        if dropped or not _covered(patient, admission, covered):
             continue
-        planned = medications if medications and admission.hadm_id == hadm_id else None
+        planned = (medications or {}).get(admission.hadm_id)
         desk.summary(admission, said, planned, [r for r in reports if _during(r, admission)])
     desk.store()
     return desk.sentences
 
 
-def _of(say: Say, admission: Admission, anchor: int | None) -> bool:
+def _of(say: Say, admission: Admission) -> bool:
     if isinstance(say.hadm_id, str):
-        if anchor is None:
-            raise SpecError(
-                f"The directive `{say.fact}` has `{say.hadm_id}` for an encounter.",
-                remedy="Compile directives before notes are written, or give `hadm_id`.",
-            )
-        return admission.hadm_id == anchor
+        raise SpecError(
+            f"The directive `{say.fact}` has `{say.hadm_id}` for an encounter.",
+            remedy="Compile directives before notes are written.",
+        )
     return say.hadm_id == admission.hadm_id
+
+
+def _covered(patient: Patient, admission: Admission, covered: Collection[int] | None) -> bool:
+    if covered is not None:
+        return admission.hadm_id in covered
+    first = patient.era[:4]
+    if not first.isdecimal():
+        return True
+    return int(first) + admission.admittime.year - patient.anchor_year <= LAST_YEAR
 
 
 def _during(report: Report, admission: Admission) -> bool:
