@@ -112,6 +112,7 @@ class _Build:
             self._count_patients(db)
             done = {spec.name: self._table(db, spec) for spec in covered.values()}
         shutil.rmtree(scratch)
+        self.source.beside(self.work)
         return self._seal(done)
 
     def _coverage(self) -> dict[str, TableSpec]:

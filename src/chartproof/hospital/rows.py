@@ -49,9 +49,16 @@ class Rows:
             parts.insert(0, _arrow(table, len(singles), columns))
         return pa.concat_tables(parts) if parts else _arrow(table, 0, {})
 
-    def into(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Create every table in `db`, with a provisional `row_ref` that edits can name."""
-        for name in tables():
+    def into(self, db: duckdb.DuckDBPyConnection, *, per_patient: bool | None = None) -> None:
+        """Create the tables in `db`, with a provisional `row_ref` that edits can name.
+
+        Args:
+            db: Where to.
+            per_patient: Only the tables of patients, or only those of none; None takes all.
+        """
+        for name, spec in tables().items():
+            if per_patient not in (None, spec.per_patient):
+                continue
             rows = self.arrow(name)
             db.register("incoming", rows)
             db.execute(

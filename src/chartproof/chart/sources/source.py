@@ -1,5 +1,6 @@
 """What a source of records must offer, so that a store can be built from it."""
 
+from pathlib import Path
 from typing import Protocol
 
 import duckdb
@@ -49,3 +50,7 @@ class Source(Protocol):
     def warnings(self) -> tuple[str, ...]:
         """Oddities noticed while staging. Asked after all staging."""
         return ()
+
+    def beside(self, store: Path) -> None:
+        """Write files that belong beside the tables, if any. Asked after all staging."""
+        _ = store

@@ -1,0 +1,222 @@
+"""The synthetic hospital as a source of records."""
+
+import hashlib
+import random
+import tempfile
+from collections.abc import Collection, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from chartproof.catalog.read import scenario, scenario_ids
+from chartproof.chart.schema import TableSpec, tables
+from chartproof.chart.sources.source import Source
+from chartproof.hospital import dictionaries, notes
+from chartproof.hospital.background import chunk
+from chartproof.hospital.ids import Ids
+from chartproof.hospital.planting import Order, plant
+from chartproof.hospital.rows import Rows
+from chartproof.records.recipe import Exam, Medication, Planted, Recipes, Say, Sentence
+from chartproof.records.store import Coverage, Tier
+
+PLANTED = "planted.jsonl"
+SENTENCES = "sentences.jsonl"
+_CHUNK = 100
+
+
+class Writer(Protocol):
+    """Writes a patient's notes from the rows, and labels what it wrote."""
+
+    def __call__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        *,
+        subject_id: int,
+        say: Sequence[Say],
+        exams: Sequence[Exam],
+        rng: random.Random,
+        medications: Sequence[Medication],
+        hadm_id: int | None,
+        covered: Collection[int] | None,
+    ) -> list[Sentence]:
+        """Insert rows into the four note tables."""
+        ...
+
+
+def catalogued() -> list[Recipes]:
+    """The recipes of every scenario that has some."""
+    found = [scenario(each).recipes for each in scenario_ids()]
+    return [recipes for recipes in found if recipes is not None]
+
+
+class SyntheticSource(Source):
+    """Background patients, and for each rule of each scenario some planted ones.
+
+    The same arguments give the same bytes. Patients are made when the first table is asked for.
+
+    Args:
+        patients: How many background patients.
+        seed: Of everything.
+        per_rule: Planted patients for each rule that a recipe means to hit.
+        recipes: Of which scenarios; None takes the catalogue's.
+        density: How densely ICU and orders are charted; 1 is as a nurse does.
+        write: The writer of notes.
+    """
+
+    name = "synthetic"
+    tier: Tier = "synthetic"
+
+    def __init__(
+        self,
+        *,
+        patients: int,
+        seed: int = 1,
+        per_rule: int = 2,
+        recipes: Sequence[Recipes] | None = None,
+        density: float = 0.6,
+        write: Writer = notes.write,
+    ) -> None:
+        self.patients = patients
+        self.seed = seed
+        self.density = density
+        self.writer = write
+        self.recipes = catalogued() if recipes is None else list(recipes)
+        self.per_rule = per_rule
+        self.version = f"1 seed {seed}, {patients} background, {per_rule} a rule"
+        self._print = hashlib.sha256(
+            f"{self.version} {density} {_code()} {[r.model_dump_json() for r in self.recipes]}".encode()
+        ).hexdigest()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._planted: list[Planted] = []
+        self._sentences: list[Sentence] = []
+
+    def coverage(self) -> tuple[Coverage, ...]:
+        """All 41 tables."""
+        return tuple(
+            Coverage(table=each.name, module=each.module, covered=True)
+            for each in tables().values()
+        )
+
+    def fingerprint(self, table: str) -> str:
+        """Arguments, recipes and the hospital's own code."""
+        return f"{self._print} {table}"
+
+    def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
+        """Create `staged` from the generated rows."""
+        made = self._made() / table.name
+        columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in table.columns.items())
+        if table.name == "labevents":
+            # numbered once all are there: a planted result lies among its neighbours
+            number = (
+                "row_number() over (order by subject_id, charttime, specimen_id, itemid, value, "
+                "storetime) + 400000"
+            )
+            columns = columns.replace("labevent_id::", f"({number})::", 1)
+        db.execute(f"create table staged as select {columns} from '{made}/*.parquet'")
+
+    def beside(self, store: Path) -> None:
+        """Write what was planted, and the label of every sentence of a note."""
+        self._made()
+        for name, lines in ((PLANTED, self._planted), (SENTENCES, self._sentences)):
+            text = "".join(line.model_dump_json(exclude_none=True) + "\n" for line in lines)
+            (store / name).write_text(text, encoding="utf-8")
+
+    def _orders(self) -> list[Order | None]:
+        """Whom to make, in a mixed order: planted and background patients side by side."""
+        wanted: list[Order | None] = [None] * self.patients
+        for recipes in self.recipes:
+            by_rule: dict[str, list[Order]] = {}
+            for recipe in recipes.recipes:
+                by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe))
+            for options in by_rule.values():
+                wanted += [options[n % len(options)] for n in range(self.per_rule)]
+        random.Random(f"{self.seed} order").shuffle(wanted)  # noqa: S311
+        return wanted
+
+    def _made(self) -> Path:
+        """The folder of generated Parquet files, made on first use."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="chartproof-hospital-")
+            _Hospital(self, Path(self._folder.name)).open()
+        return Path(self._folder.name)
+
+
+class _Hospital:
+    """One run through all patients, chunk by chunk, into Parquet files."""
+
+    def __init__(self, source: SyntheticSource, folder: Path) -> None:
+        self.source = source
+        self.folder = folder
+        self.ids = Ids(source.seed)
+
+    def open(self) -> None:
+        """Make every patient."""
+        source = self.source
+        shared = Rows()
+        dictionaries.write(shared)
+        for name in tables():
+            (self.folder / name).mkdir()
+        orders = source._orders()  # noqa: SLF001
+        with duckdb.connect(config={"threads": 2}) as db:
+            shared.into(db, per_patient=False)
+            for name in tables():
+                if not tables()[name].per_patient:
+                    self._export(db, name, 0)
+            for number, start in enumerate(range(0, max(len(orders), 1), _CHUNK)):
+                self._chunk(db, number, orders[start : start + _CHUNK])
+
+    def _chunk(
+        self, db: duckdb.DuckDBPyConnection, number: int, orders: Sequence[Order | None]
+    ) -> None:
+        source = self.source
+        needs = [order.recipe.needs if order else None for order in orders]
+        made = chunk(source.seed, number, needs, self.ids, source.density)
+        made.rows.into(db, per_patient=True)
+        for n, (order, patient, exams) in enumerate(
+            zip(orders, made.patients, made.exams, strict=True)
+        ):
+            rng = random.Random(f"{source.seed}:{number}:{n} notes")  # noqa: S311
+            say: list[Say] = []
+            medications: list[Medication] = []
+            hadm_id: int | None = None
+            if order:
+                done = plant(db, order, patient, exams, self.ids, rng)
+                source._planted.append(done.planted)  # noqa: SLF001
+                exams, say, medications = done.exams, done.say, done.medications  # noqa: PLW2901
+                hadm_id = done.planted.hadm_id
+            source._sentences += source.writer(  # noqa: SLF001
+                db,
+                subject_id=patient.subject_id,
+                say=say,
+                exams=exams,
+                rng=rng,
+                medications=medications,
+                hadm_id=hadm_id,
+                covered={a.hadm_id for a in patient.admissions if a.notes_covered},
+            )
+        for name, spec in tables().items():
+            if spec.per_patient:
+                self._export(db, name, number)
+
+    def _export(self, db: duckdb.DuckDBPyConnection, table: str, number: int) -> None:
+        file = self.folder / table / f"{number:05d}.parquet"
+        db.execute(f"copy (select * exclude (row_ref) from {table}) to '{file}' (format parquet)")
+
+
+def _code() -> str:
+    """Digest of the hospital's own files: other code is another hospital."""
+    digest = hashlib.sha256()
+
+    def visit(folder: Traversable) -> None:
+        for each in sorted(folder.iterdir(), key=lambda e: e.name):
+            if each.is_dir() and each.name != "__pycache__":
+                visit(each)
+            elif each.name.endswith((".py", ".yaml", ".csv", ".txt")):
+                digest.update(each.name.encode())
+                digest.update(each.read_bytes())
+
+    visit(files("chartproof.hospital"))
+    return digest.hexdigest()

@@ -1,0 +1,110 @@
+"""Make planted rows look as the hospital's own do.
+
+A creatinine does not come alone but with its panel, and a panel whose creatinine a recipe took out
+goes with it. Orders and administrations are numbered in order of time. Without this, a planted row
+would betray itself by standing alone or at the end.
+"""
+
+import random
+
+import duckdb
+
+from chartproof.hospital.vocabulary import labs
+
+CREATININE = 50912
+
+
+def panels(db: duckdb.DuckDBPyConnection, subject_id: int) -> set[int]:
+    """Specimens in which the patient's serum creatinine was measured."""
+    found = db.execute(
+        "select distinct specimen_id from labevents where subject_id = $s and itemid = $i",
+        {"s": subject_id, "i": CREATININE},
+    ).fetchall()
+    return {row[0] for row in found}
+
+
+def after(
+    db: duckdb.DuckDBPyConnection, subject_id: int, before: set[int], rng: random.Random
+) -> None:
+    """Bring a patient's tables into order after a recipe."""
+    _panels(db, subject_id, before, rng)
+    _renumber(
+        db, subject_id, "poe", "ordertime", ("prescriptions", "pharmacy", "emar", "poe_detail")
+    )
+    _renumber(db, subject_id, "emar", "charttime", ("emar_detail",))
+
+
+def _panels(
+    db: duckdb.DuckDBPyConnection, subject_id: int, before: set[int], rng: random.Random
+) -> None:
+    now = panels(db, subject_id)
+    mates = [lab.itemid for lab in labs()["chem"] if lab.itemid != CREATININE]
+    donors = db.execute(
+        "select specimen_id from labevents where subject_id = $s and itemid = any($mates) "
+        "group by 1 having count(*) >= 5 order by 1",
+        {"s": subject_id, "mates": mates},
+    ).fetchall()
+    for specimen in sorted(now - before):
+        donor = rng.choice(donors)[0] if donors else None
+        db.execute(
+            """
+            insert into labevents by name
+            select l.* replace (
+                    $specimen as specimen_id, n.charttime as charttime, n.hadm_id as hadm_id,
+                    n.storetime as storetime, n.priority as priority,
+                    l.labevent_id + 1000000000 as labevent_id,
+                    'labevents:' || (l.labevent_id + 1000000000) || '-' || $specimen as row_ref)
+            from labevents l, (select * from labevents
+                where specimen_id = $specimen and subject_id = $s order by labevent_id limit 1) n
+            where l.subject_id = $s and l.specimen_id = $donor and l.itemid = any($mates)
+            """,
+            {"specimen": specimen, "donor": donor, "s": subject_id, "mates": mates},
+        )
+    gone = sorted(before - now)
+    db.execute(
+        "delete from labevents where subject_id = $s and specimen_id = any($gone) "
+        "and itemid = any($mates)",
+        {"s": subject_id, "gone": gone, "mates": mates},
+    )
+
+
+def _renumber(
+    db: duckdb.DuckDBPyConnection, subject_id: int, table: str, time: str, others: tuple[str, ...]
+) -> None:
+    """Number a patient's orders or administrations in order of time, gaps as they were."""
+    key, seq = f"{table}_id", f"{table}_seq"
+    subject = {"s": subject_id}
+    db.execute(
+        f"""
+        create or replace temp table renumbered as
+        with mine as (
+            select {key} as old, {seq} as seq, {time} as at,
+                least({seq}, 800000) as kept from {table} where subject_id = $s),
+        free as (select row_number() over (order by kept, seq) as n, kept from mine),
+        spread as (
+            select n, kept + row_number() over (partition by kept order by n) - 1 as number
+            from free),
+        low as (select coalesce(max({seq}), 0) as top from {table}
+            where subject_id = $s and {seq} < 800000)
+        select m.old, if(s.number >= 800000, low.top + s.number - 799999, s.number)::integer as new
+        from (select *, row_number() over (order by at, seq) as n from mine) m
+        join spread s using (n), low
+        """,
+        subject,
+    )
+    _rename(db, table, key, seq)
+    for other in others:
+        _rename(
+            db, other, key, seq if other in ("prescriptions", "poe_detail", "emar_detail") else ""
+        )
+    if table == "poe":
+        for column in ("discontinue_of_poe_id", "discontinued_by_poe_id"):
+            _rename(db, table, column, "")
+
+
+def _rename(db: duckdb.DuckDBPyConnection, table: str, key: str, seq: str) -> None:
+    also = f", {seq} = new" if seq else ""
+    db.execute(
+        f"update {table} set {key} = split_part(old, '-', 1) || '-' || new{also} "
+        f"from renumbered where {table}.{key} = old"
+    )
