@@ -49,7 +49,8 @@ class Plant:
     planted: Planted
     exams: list[Exam]
     say: list[Say]
-    medications: list[Medication]
+    medications: dict[int, list[Medication]]
+    """The whole regimen of an admission, by hadm_id."""
 
 
 def plant(
@@ -129,7 +130,8 @@ class _Planting:
             controls=tuple(controls),
             bound={name: _plain(value) for name, value in sorted(self.bind.items())},
         )
-        return Plant(planted, self.exams, say, bound)
+        regimen = {self.anchor.hadm_id: bound} if bound else {}
+        return Plant(planted, self.exams, say, regimen)
 
     def _block(self, name: str) -> Block:
         if name not in self.blocks:

@@ -3,7 +3,7 @@
 import hashlib
 import random
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -38,8 +38,7 @@ class Writer(Protocol):
         say: Sequence[Say],
         exams: Sequence[Exam],
         rng: random.Random,
-        medications: Sequence[Medication],
-        hadm_id: int | None,
+        medications: Mapping[int, Sequence[Medication]] | None,
         covered: Collection[int] | None,
     ) -> list[Sentence]:
         """Insert rows into the four note tables."""
@@ -180,13 +179,11 @@ class _Hospital:
         ):
             rng = random.Random(f"{source.seed}:{number}:{n} notes")  # noqa: S311
             say: list[Say] = []
-            medications: list[Medication] = []
-            hadm_id: int | None = None
+            medications: dict[int, list[Medication]] = {}
             if order:
                 done = plant(db, order, patient, exams, self.ids, rng)
                 source._planted.append(done.planted)  # noqa: SLF001
                 exams, say, medications = done.exams, done.say, done.medications  # noqa: PLW2901
-                hadm_id = done.planted.hadm_id
             source._sentences += source.writer(  # noqa: SLF001
                 db,
                 subject_id=patient.subject_id,
@@ -194,7 +191,6 @@ class _Hospital:
                 exams=exams,
                 rng=rng,
                 medications=medications,
-                hadm_id=hadm_id,
                 covered={a.hadm_id for a in patient.admissions if a.notes_covered},
             )
         for name, spec in tables().items():
