@@ -29,8 +29,9 @@ below the bar (on either figure, or not measured where `require_validated` is se
 reference is pending, without rule or verdict, if
 
 - leaving out what weak readings found gives another rule (what they found decides), or
-- a fact that the matched rule or an earlier one rests on names a weak reading with notes to read,
-  and has no row from any other source (what they did not find decides).
+- a fact names a weak reading that has notes to read here, no row of any other source stands behind
+  it, and some other value of it gives another verdict (what they did not find may decide). The
+  other values are drawn by type, seeded: `rules/sample.py`.
 """
 
 import re
@@ -51,16 +52,19 @@ from chartproof.records.notes import Reading, Validity
 from chartproof.records.scenario import Rule, Scenario
 from chartproof.rules.decide import Outcome, decide
 from chartproof.rules.readers import note_rows
+from chartproof.rules.sample import Sampler
 from chartproof.rules.state import checked, complete, plain
 
 UNRESOLVED = "unresolved"
+TRIALS = 40
+"""Other values of a fact that are tried, to see whether a verdict rests on it."""
 _NOTED = (
     "reading VARCHAR, value VARCHAR, note_table VARCHAR, note_id VARCHAR, row_ref VARCHAR, "
     "line_from INTEGER, line_to INTEGER, section VARCHAR, hadm_id BIGINT, charttime TIMESTAMP, "
     "text VARCHAR"
 )
-_OFFSET = re.compile(r"([+-])\s*(\d+)\s*(min|h|d)\b")
-_UNITS = {"min": "minute", "h": "hour", "d": "day"}
+OFFSET = re.compile(r"([+-])\s*(\d+)\s*(min|h|d)\b")
+UNITS = {"min": "minute", "h": "hour", "d": "day"}
 
 
 class Readable(Protocol):
@@ -118,7 +122,7 @@ def evaluate(
     """
     db = chart.cursor()
     try:
-        db.execute(_macros())
+        db.execute(macros())
         noted = note_rows(db, folder.notes)
         ruling = _ruling(folder, db, anchor, noted)
         weak = _weak(folder, validity or read_validity(), require_validated)
@@ -126,7 +130,7 @@ def evaluate(
             return ruling
         kept = [each for each in noted if each[0] not in weak]
         without = _ruling(folder, db, anchor, kept) if len(kept) < len(noted) else ruling
-        reason = _pending(folder.scenario, ruling, without, weak, _has_notes(db, folder, weak))
+        reason = _pending(db, folder.scenario, ruling, without, _readable(db, folder, weak))
         if reason is None:
             return ruling
         return ruling.model_copy(update={"rule": None, "verdict": None, "pending": reason})
@@ -143,7 +147,7 @@ def from_facts(folder: ScenarioFolder, facts: Mapping[str, Any]) -> Ruling:
     scenario = folder.scenario
     state = complete(scenario, facts)
     with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(_macros())
+        db.execute(macros())
         outcome = decide(db, scenario, [state])[0]
     evidence = {
         fact.name: Evidence(value=plain(state[fact.name]), rows=(), tables=fact.tables)
@@ -160,7 +164,8 @@ def from_facts(folder: ScenarioFolder, facts: Mapping[str, Any]) -> Ruling:
 
 
 @cache
-def _macros() -> str:
+def macros() -> str:
+    """The formulas that scenarios share, as temporary macros."""
     return (files("chartproof.rules") / "macros.sql").read_text(encoding="utf-8")
 
 
@@ -308,7 +313,7 @@ def _end(
 ) -> str | None:
     if end is None:
         return None
-    sql = _OFFSET.sub(lambda m: f"{m[1]} interval {m[2]} {_UNITS[m[3]]}", end)
+    sql = OFFSET.sub(lambda m: f"{m[1]} interval {m[2]} {UNITS[m[3]]}", end)
     try:
         row = db.execute(f"select ({sql})::timestamp from {source}").fetchone()
     except duckdb.Error as error:
@@ -344,7 +349,7 @@ def _weak(folder: ScenarioFolder, validity: Validity, require_validated: bool) -
     return {reading.id for reading in folder.notes if weak(reading)}
 
 
-def _has_notes(db: duckdb.DuckDBPyConnection, folder: ScenarioFolder, weak: set[str]) -> set[str]:
+def _readable(db: duckdb.DuckDBPyConnection, folder: ScenarioFolder, weak: set[str]) -> set[str]:
     """Weak readings for which this chart holds notes to read."""
     found: dict[str, bool] = {}
     for table in {table for each in folder.notes for table in each.tables}:
@@ -354,22 +359,28 @@ def _has_notes(db: duckdb.DuckDBPyConnection, folder: ScenarioFolder, weak: set[
 
 
 def _pending(
-    scenario: Scenario, ruling: Ruling, without: Ruling, weak: set[str], readable: set[str]
+    db: duckdb.DuckDBPyConnection,
+    scenario: Scenario,
+    ruling: Ruling,
+    without: Ruling,
+    readable: set[str],
 ) -> str | None:
     """Why there is no verdict, None where the weak readings do not decide it."""
-    names = ", ".join(sorted(weak))
     if without.rule != ruling.rule:
         return (
-            f"{ruling.rule} rests on what was read from notes ({names}); "
+            f"{ruling.rule} rests on what was read from notes by a reading below the bar; "
             f"without it the rules give {without.rule}."
         )
-    reached = [rule.id for rule in scenario.rules].index(ruling.rule or "")
-    wanted = {fact for rule in scenario.rules[: reached + 1] for fact in rule.because}
+    sampler = Sampler(scenario)
+    state = complete(scenario, {name: each.value for name, each in ruling.facts.items()})
     for fact in scenario.facts:
         silent = sorted(set(fact.notes) & readable)
-        if fact.name in wanted and silent and not without.facts[fact.name].rows:
+        if not silent or without.facts[fact.name].rows:
+            continue
+        others = [{**state, fact.name: sampler.value(fact)} for _ in range(TRIALS)]
+        if any(each.rule.verdict != ruling.verdict for each in decide(db, scenario, others)):
             return (
-                f"{ruling.rule} rests on `{fact.name}`, whose reader of notes "
+                f"{ruling.rule} rests on `{fact.name}`, whose reading of notes "
                 f"({', '.join(silent)}) is below the bar."
             )
     return None

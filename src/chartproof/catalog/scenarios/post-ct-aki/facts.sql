@@ -245,8 +245,16 @@ select
     rows: (select coalesce(list(row_ref), []) from esrd) || coalesce(d.rows, [])
   } as rrt_or_esrd,
   {value: t.value, rows: t.rows} as tier1,
-  {value: b.mg_dl, rows: if(b.cr_ref is null, [], [b.cr_ref])} as adm_cr,
-  {value: b.mdrd, rows: (select coalesce(list(row_ref), []) from ckd)} as mdrd,
+  -- rows only of the tier that serves: the others decide nothing
+  {
+    value: b.mg_dl,
+    rows: if(b.cr_ref is null or b.lowest is not null, [], [b.cr_ref])
+  } as adm_cr,
+  {
+    value: b.mdrd,
+    rows: if(coalesce(b.lowest, b.mg_dl) is null,
+      (select coalesce(list(row_ref), []) from ckd), [])
+  } as mdrd,
   {value: coalesce(p.value, []), rows: coalesce(p.rows, [])} as post,
   {
     value: exists (from ckd4)
