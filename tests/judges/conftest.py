@@ -162,7 +162,7 @@ REFUSED = called(5, "orders", refused=True, tables=("poe",))
 ANCHOR = Anchor(subject_id=9000001, hadm_id=8000001)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make() -> Callable[..., Context]:
     """Put a run together: report text, events, scenario and ruling fields."""
 

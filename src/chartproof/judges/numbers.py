@@ -22,6 +22,7 @@ class Number(NamedTuple):
 
     value: float
     word: str
+    decimals: int = 0
 
 
 def times(text: str) -> list[datetime]:
@@ -54,5 +55,6 @@ def numbers(text: str) -> list[Number]:
         sign = -1 if match[0][0] in "-−" else 1
         digits = match[1].replace(",", "") + (match[2] or "")
         if len(digits) <= 20:  # longer is no measurement
-            found.append(Number(sign * float(digits), match[3] or ""))
+            decimals = len(match[2] or ".") - 1
+            found.append(Number(sign * float(digits), (match[3] or "").rstrip("."), decimals))
     return found

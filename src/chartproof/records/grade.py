@@ -16,6 +16,7 @@ class Grade(Document):
             `unverifiable` for claims; `ungraded` for any.
         by: Who graded: a rule, a judge (with its name in `judge`) or a human.
         quote: Verbatim from what was seen; empty where nothing carries it.
+        basis: The grade digest: of rules, rubric, labels and judges that the grade rests on.
     """
 
     run: str
@@ -26,3 +27,4 @@ class Grade(Document):
     by: Literal["rule", "judge", "human"]
     judge: str = ""
     quote: str = ""
+    basis: str = ""

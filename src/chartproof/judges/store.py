@@ -1,0 +1,84 @@
+"""Grades on disk, one a line in `grades.jsonl` beside the trace. Re-judging adds to it."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from chartproof.errors import JudgeError
+from chartproof.records.grade import Grade
+
+NAME = "grades.jsonl"
+
+ORDER = ("rule", "human", "judge")
+"""Who is believed first about an item that several have graded."""
+
+
+def append(folder: Path, grades: Iterable[Grade]) -> int:
+    """Add grades that are not there yet; how many were added.
+
+    Raises:
+        JudgeError: The file cannot be written or read.
+    """
+    path = folder / NAME
+    known = {grade.model_dump_json() for grade in (read(folder) if path.exists() else ())}
+    new = [line for grade in grades if (line := grade.model_dump_json()) not in known]
+    if not new:
+        return 0
+    try:
+        torn = path.exists() and not path.read_bytes().endswith(b"\n")
+        with path.open("a", encoding="utf-8") as file:
+            file.write(("\n" if torn else "") + "\n".join(new) + "\n")
+    except OSError as error:
+        raise JudgeError(
+            f"Grades could not be written to {path}: {error.strerror}.",
+            remedy="Free disk space or make the folder writable, and grade again.",
+        ) from error
+    return len(new)
+
+
+def read(folder: Path, run: str | None = None, basis: str | None = None) -> list[Grade]:
+    """Grades in the order in which they were given, of one run and grade digest if named.
+
+    A last line torn by a kill is left out: grading again adds it.
+
+    Raises:
+        JudgeError: A whole line is no grade.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return []
+    found: list[Grade] = []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for n, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(Grade.model_validate_json(line))
+        except ValueError as error:
+            if n == len(lines):
+                continue
+            raise JudgeError(
+                f"{path}, line {n} is no grade.",
+                remedy="Remove that line, or the file, and grade again.",
+            ) from error
+    return [
+        grade
+        for grade in found
+        if (run is None or grade.run == run) and (basis is None or grade.basis == basis)
+    ]
+
+
+def settled(grades: Sequence[Grade]) -> dict[str, Grade]:
+    """Item → the grade that counts: a rule's before a human's before a judge's, the latest of each.
+
+    An ungraded one counts only where nobody graded the item.
+    """
+    best: dict[str, Grade] = {}
+    for grade in grades:
+        held = best.get(grade.item)
+        if held is None or _rank(grade) <= _rank(held):
+            best[grade.item] = grade
+    return best
+
+
+def _rank(grade: Grade) -> tuple[bool, int]:
+    return grade.grade == "ungraded", ORDER.index(grade.by)
