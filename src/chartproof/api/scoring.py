@@ -1,0 +1,98 @@
+"""From the folders of finished runs to graded, scored runs."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from chartproof.cases.build import load
+from chartproof.catalog.read import policies, scenario
+from chartproof.errors import SpecError
+from chartproof.judges import store
+from chartproof.judges.by_rule import grade
+from chartproof.judges.context import Context
+from chartproof.judges.scored import scored
+from chartproof.labels import reference
+from chartproof.records.cell import CellInfo
+from chartproof.records.grade import Grade
+from chartproof.records.report import Report
+from chartproof.records.scored import Scored
+from chartproof.records.trace import Trace, digest
+from chartproof.reports.audit import parse
+from chartproof.runs import cells
+from chartproof.tools.trace import read
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One run with its report, its grades, and what the metrics see of it."""
+
+    folder: Path
+    cell: CellInfo
+    report: Report | None
+    grades: tuple[Grade, ...]
+    scored: Scored
+
+    def trace(self) -> Trace:
+        """Its trace, read anew: traces of a whole study would not fit in memory."""
+        return read(self.folder / cells.TRACE)
+
+
+def graded(
+    home: Path, *, study: str = "", progress: Callable[[int, int], None]
+) -> Iterator[Graded]:
+    """Grade every run of a home by rule; grades are appended beside its trace.
+
+    Args:
+        home: Folder with cases, labels and runs.
+        study: Only this study; empty takes all.
+        progress: Told how many are done and how many there are.
+
+    Raises:
+        SpecError: There are no runs, or a run's case or label is gone.
+    """
+    known = {case.id: case for case in load(home / "cases").cases}
+    labels = reference.read(home / "labels")
+    runs = home / "runs" / study
+    found = list(cells.cells(runs)) if runs.is_dir() else []
+    if not found:
+        raise SpecError(f"There are no runs in {runs}.", remedy="Make some with `chartproof run`.")
+    corpus = policies()
+    for n, (folder, cell) in enumerate(found):
+        progress(n, len(found))
+        case, label = known.get(cell.case), labels.get((cell.case, cell.arm))
+        if case is None or label is None:
+            raise SpecError(
+                f"The run in {folder} is of case {cell.case}, which is not among the cases.",
+                remedy="Move that run away, or build its cases again.",
+            )
+        trace = read(folder / cells.TRACE)
+        report = parse(trace.report or "")
+        spec = scenario(cell.scenario).scenario
+        context = Context(
+            run=cell.digest,
+            trace=trace,
+            report=report,
+            scenario=spec,
+            ruling=label.ruling,
+            anchor=case.anchor,
+            policies=corpus,
+        )
+        basis = digest([spec.model_dump(mode="json"), label.model_dump(mode="json")])[:16]
+        given = grade(context, basis)
+        store.append(folder, given)
+        every = store.read(folder, run=cell.digest, basis=basis)
+        yield Graded(
+            folder,
+            cell,
+            report if trace.report is not None else None,
+            tuple(store.settled(every).values()),
+            scored(
+                context,
+                every,
+                case=case,
+                system=cell.system,
+                arm=cell.arm,
+                attempt=cell.attempt,
+            ),
+        )
+    progress(len(found), len(found))
