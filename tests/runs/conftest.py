@@ -113,6 +113,12 @@ class Seen:
         return self.report.rsplit('"verdict": "', 1)[1].split('"', 1)[0]
 
 
+@pytest.fixture
+def person() -> type[Person]:
+    """To put an invented patient together."""
+    return Person
+
+
 @pytest.fixture(scope="session")
 def charted(
     make_store: Callable[[Rows], Store], tmp_path_factory: pytest.TempPathFactory

@@ -131,10 +131,14 @@ def scan_times(habit: "Careful", chart: Chart) -> tuple[list[datetime], tuple[So
     draft.head("Index CT")
     events = [
         (time, row) for row in chart.events.rows
-        if row.text("statusdescription").lower() != "rewritten"
+        if row.text("status", "statusdescription").lower() != "rewritten"
         and (time := row.time("starttime")) is not None
     ]  # fmt: skip
-    orders = [r for r in chart.orders.rows if r.text("order_subtype") == "CT Scan"]
+    orders = [
+        r for r in chart.orders.rows
+        if r.table == "poe" and r.text("order_subtype") == "CT Scan"
+        and r.text("transaction_type") != "D/C"
+    ]  # fmt: skip
     done = [r for r in chart.coded.rows if _is_ct_code(r.text("icd_code", "code"))]
     timed: list[tuple[datetime, list[Source], str]] = []
     for scan in chart.scans:

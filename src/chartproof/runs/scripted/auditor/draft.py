@@ -91,7 +91,7 @@ def _marks(source: Source) -> list[str]:
     if isinstance(source, Row):
         return [f"[{source.ref}]"]
     if isinstance(source, Answer):
-        return [f"[call:{call}]" for call in source.calls[:1]]
+        return [f"[call:{call}]" for call in source.calls[-1:]]
     return [source]
 
 

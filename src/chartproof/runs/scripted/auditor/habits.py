@@ -57,13 +57,18 @@ class Careful:
         for query, bearing in wanted:
             hits = self.desk.ask("policy_search", query=query)
             documents = list(dict.fromkeys(_document(row) for row in hits.rows))
-            for document in documents[:1]:
+            for document in documents[:3]:
                 read = self.desk.ask("policy_read", document=document)
-                found += [
+                if _out_of_force(read.rows):
+                    continue
+                hits_here = [
                     row
                     for row in read.rows
                     if row.line and re.search(bearing, row.text("text", "line"), re.IGNORECASE)
-                ][:2]
+                ]
+                if hits_here:
+                    found += hits_here[:2]
+                    break
         return found
 
     def settle(self, conclusion: Conclusion) -> Conclusion:
@@ -164,6 +169,12 @@ def verdict(conclusion: Conclusion) -> str:
 def cite(rows: Iterable[Row]) -> list[str]:
     """Citations of the lines of a policy or note."""
     return lines(list(rows))
+
+
+def _out_of_force(rows: Iterable[Row]) -> bool:
+    """Whether a document says at its head that it does not apply."""
+    head = " ".join(row.text("text", "line") for row in list(rows)[:4])
+    return bool(re.search(r"supersed|withdrawn|replaced (in|by)|do not apply", head, re.IGNORECASE))
 
 
 def _document(row: Row) -> str:

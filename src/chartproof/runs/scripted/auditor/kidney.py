@@ -62,7 +62,7 @@ def record(desk: Desk, hadm_id: int | str | None) -> Record:
     listed = desk.ask("notes", kind="discharge", hadm_id=_id(hadm_id))
     found.summaries = [opened(desk, row) for row in listed.rows]
     for row in found.icu.rows:
-        if row.text("statusdescription").lower() != "rewritten":
+        if row.text("status", "statusdescription").lower() != "rewritten":
             _date(found, row, "starttime")
     for row in found.procedures.rows:
         if coded(row.text("icd_code", "code"), kidney["dialysis_procedures"]):

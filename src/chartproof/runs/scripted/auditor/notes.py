@@ -113,8 +113,18 @@ def _split(section: str, block: list[Row]) -> list[Sentence]:
     return made
 
 
-def asserted(sentence: Sentence, what: re.Pattern[str]) -> bool:
-    """Whether a sentence says of this patient, now, that a thing holds."""
+def asserted(
+    sentence: Sentence,
+    what: re.Pattern[str],
+    unless: tuple[str, ...] = ("possible", "family", "past", "elsewhere"),
+) -> bool:
+    """Whether a sentence says of this patient, now, that a thing holds.
+
+    Args:
+        sentence: The sentence.
+        what: The thing.
+        unless: Cues, as data files name them, that make it something else.
+    """
     found = what.search(sentence.text)
     if found is None or pattern("knowledge", "sections", "family").search(sentence.section):
         return False
@@ -127,11 +137,17 @@ def asserted(sentence: Sentence, what: re.Pattern[str]) -> bool:
     whole = sentence.text
     return not any(
         pattern("knowledge", "cues", cue).search(whole)
-        for cue in ("possible", "family", "past", "elsewhere")
+        for cue in unless
     )
 
 
-def statements(note: Note, table: str, key: str) -> list[Sentence]:
-    """Sentences of a note that assert what a data file's expression names."""
+def statements(note: Note, table: str, key: str, *, lasting: bool = False) -> list[Sentence]:
+    """Sentences of a note that assert what a data file's expression names.
+
+    `lasting` is for what holds on once it has happened, such as a transplant.
+    """
     what = pattern("knowledge", table, key)
-    return [s for s in note.sentences() if asserted(s, what)]
+    unless = ("possible", "family", "elsewhere") if lasting else ()
+    return [
+        s for s in note.sentences() if (asserted(s, what, unless) if unless else asserted(s, what))
+    ]

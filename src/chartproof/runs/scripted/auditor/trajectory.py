@@ -1,13 +1,464 @@
-"""Not yet."""
+"""Is the patient's kidney function on a worsening course?"""
 
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from auditor.draft import LACK, Conclusion
+from auditor.draft import AMBIGUOUS, DAY, LACK, NO, YES, Conclusion, Source, at, lines
+from auditor.kidney import CREATININE, ckd_epi, values
+from auditor.knowledge import coded, known, pattern
+from auditor.notes import Note, Sentence, opened, statements
+from auditor.people import Patient, Stay, encounters, patient
+from auditor.reading import Answer, Row
 
 if TYPE_CHECKING:
     from auditor.habits import Careful
 
+Value = tuple[datetime, Decimal, Row]
+_MOST_SUMMARIES = 12
+_LIMITS = (90, 60, 45, 30, 15)
+
+
+@dataclass
+class Visit:
+    """One admission, with what it says of the kidneys."""
+
+    stay: Stay
+    codes: list[Row]
+    values: list[Value]
+    dialysis: list[Row]
+    note: Note | None = None
+    egfr: Decimal | None = None
+    lasting: list[Source] = field(default_factory=list)
+    """What shows end-stage disease, chronic dialysis or a transplant."""
+
+    @property
+    def base(self) -> Value:
+        """The lowest creatinine."""
+        return min(self.values, key=lambda v: v[1])
+
+    @property
+    def stage(self) -> int | None:
+        """The highest coded stage of chronic kidney disease."""
+        stages = known("knowledge")["kidney"]["stages"]
+        found = [stages[c] for r in self.codes if (c := _code(r)) in stages]
+        return max(found, default=None)
+
+
+@dataclass
+class Course:
+    """All admissions in order, and what was searched."""
+
+    person: Patient
+    listed: Answer
+    visits: list[Visit]
+    labs: Answer
+    codes: Answer
+    procedures: Answer
+    icu: Answer
+    weights: Answer
+    all_values: list[Value]
+
+    @property
+    def usable(self) -> list[Visit]:
+        """Admissions with a baseline."""
+        return [v for v in self.visits if v.egfr is not None]
+
 
 def investigate(habit: "Careful") -> Conclusion:
-    """Not yet."""
-    return Conclusion(LACK, 0.3, "Not yet")
+    """Follow the question."""
+    draft = habit.draft
+    draft.title = "Course of renal function"
+    policies(habit)
+    course = gather(habit)
+    describe(habit, course)
+    return conclude(habit, course)
+
+
+def gather(habit: "Careful") -> Course:
+    """Collect admissions, values, codes, procedures and summaries."""
+    desk = habit.desk
+    kidney = known("knowledge")["kidney"]
+    person = patient(desk)
+    listed, stays = encounters(desk, "admission")
+    labs = desk.ask("labs", items=[str(CREATININE)])
+    codes = desk.ask("diagnoses")
+    procedures = desk.ask("procedures", kind="coded")
+    icu = desk.ask("procedures", kind="icu", items=[str(i) for i in kidney["dialysis_items"]])
+    weights = desk.ask("measurements", names=["Weight (Lbs)", "BMI (kg/m2)"])
+    found = [v for v in values(labs) if f"({CREATININE})" in v[2].text("item")]
+    summaries = desk.ask("notes", kind="discharge")
+    visits: list[Visit] = []
+    for stay in stays:
+        mine = [r for r in codes.rows if r.table == "diagnoses_icd" and _of(r, stay)]
+        dialysis = [
+            r for r in procedures.rows
+            if _of(r, stay) and coded(_code(r), kidney["dialysis_procedures"][:3])
+        ]  # fmt: skip
+        dialysis += [
+            r for r in icu.rows
+            if _of(r, stay) and r.text("status", "statusdescription").lower() != "rewritten"
+        ]  # fmt: skip
+        visits.append(_visit(person, stay, mine, found, dialysis))
+    for visit in visits[:_MOST_SUMMARIES]:
+        row = next((r for r in summaries.rows if _of(r, visit.stay)), None)
+        visit.note = opened(desk, row) if row else None
+        visit.lasting = _lasting(visit)
+    return Course(person, listed, visits, labs, codes, procedures, icu, weights, found)
+
+
+def _visit(
+    person: Patient, stay: Stay, codes: list[Row], found: list[Value], dialysis: list[Row]
+) -> Visit:
+    begins, ends = stay.begins or datetime.max, stay.ends or datetime.max
+    first_dialysis = min(
+        (t for r in dialysis if (t := r.time("starttime", "chartdate")) is not None),
+        default=datetime.max,
+    )
+    mine = [v for v in found if begins - DAY <= v[0] <= ends and v[0] < first_dialysis]
+    visit = Visit(stay, codes, mine, dialysis)
+    age = person.age(stay.begins)
+    if len({v[0] for v in mine}) >= 2 and age is not None:
+        visit.egfr = ckd_epi(visit.base[1], age, female=person.female)
+    return visit
+
+
+def _lasting(visit: Visit) -> list[Source]:
+    """Evidence of a kidney that is gone for good, by code or by statement."""
+    kidney = known("knowledge")["kidney"]
+    found: list[Source] = [r for r in visit.codes if coded(_code(r), kidney["lasting_codes"])]
+    for sentence in _stated(visit.note):
+        found += sentence.marks
+    return found
+
+
+def _stated(note: Note | None) -> list[Sentence]:
+    if note is None:
+        return []
+    return [
+        *statements(note, "kidney", "esrd_text"),
+        *statements(note, "kidney", "new_dialysis_text"),
+        *statements(note, "kidney", "transplant_text", lasting=True),
+    ]
+
+
+def _first_lasting(visit: Visit) -> list[Source]:
+    """End-stage disease or chronic dialysis already there; a working transplant is not it."""
+    kidney = known("knowledge")["kidney"]
+    found: list[Source] = [r for r in visit.codes if coded(_code(r), kidney["esrd_codes"])]
+    if visit.note is not None:
+        for sentence in statements(visit.note, "kidney", "esrd_text"):
+            if not pattern("knowledge", "kidney", "new_dialysis_text").search(sentence.text):
+                found += sentence.marks
+    return found
+
+
+def conclude(habit: "Careful", course: Course) -> Conclusion:  # noqa: PLR0911  one per rule
+    """Apply the definitions in their order."""
+    visits, usable = course.visits, course.usable
+    if len(visits) < 2:
+        return Conclusion(
+            LACK, 0.95, "There are fewer than two admissions in the record", (course.listed,)
+        )
+    already = _first_lasting(visits[0])
+    if already:
+        return Conclusion(
+            AMBIGUOUS, 0.9, "End-stage disease was present at the first admission, so that "
+            "eGFR has no meaning", tuple(already[:3]), leaning=NO,
+        )  # fmt: skip
+    onset = _onset(course)
+    if onset:
+        return Conclusion(
+            YES, 0.92, "Kidney replacement therapy began in the course", tuple(onset[:3])
+        )
+    if len(usable) < 2 or _span(usable) < 90:
+        why = (
+            "Fewer than two admissions have a usable baseline"
+            if len(usable) < 2
+            else "All usable admissions lie within 90 days"
+        )
+        return Conclusion(LACK, 0.92, why, (course.labs,), leaning=NO)
+    first, last = usable[0], usable[-1]
+    assert first.egfr is not None
+    assert last.egfr is not None
+    ratio = last.egfr / first.egfr
+    rows = (first.base[2], last.base[2])
+    change = f"eGFR went from {first.egfr} to {last.egfr} mL/min/1.73 m2, {_percent(ratio)}"
+    delta = ratio <= Decimal("0.75") and category(last.egfr) > category(first.egfr)
+    low = [v for v in usable[-2:] if v.egfr and v.egfr <= Decimal("0.75") * first.egfr]
+    sustained = len(usable) < 3 or len(low) == 2
+    if _unresolved(course) and not (delta and sustained):
+        return Conclusion(
+            LACK, 0.82, "The last usable admission is an acute injury that had not resolved, and "
+            "the change rests on it", (last.values[-1][2], course.labs), leaning=YES,
+        )  # fmt: skip
+    if delta and sustained:
+        return Conclusion(
+            YES, 0.93 if ratio < Decimal("0.7") else 0.85, f"{change} with a lower G category, "
+            "and the change is sustained", rows,
+            doubts=() if ratio < Decimal("0.7") else ("the decline is close to 25 %",),
+        )  # fmt: skip
+    return _undecided(habit, course, ratio, change, delta)
+
+
+def _undecided(
+    habit: "Careful", course: Course, ratio: Decimal, change: str, delta: bool
+) -> Conclusion:
+    """The rules after a sustained decline: codes, flatness, frailty."""
+    usable = course.usable
+    first, last = usable[0], usable[-1]
+    rows: tuple[Source, ...] = (first.base[2], last.base[2])
+    flat = ratio >= Decimal("0.9")
+    staged = [v for v in course.visits if v.stage is not None]
+    rise = any((v.stage or 0) > (staged[0].stage or 0) for v in staged[1:])
+    code_rows: tuple[Source, ...] = tuple(
+        r for v in (staged[:1] + staged[-1:]) for r in v.codes
+        if _code(r) in known("knowledge")["kidney"]["stages"]
+    )  # fmt: skip
+    assert last.egfr is not None
+    if rise and not flat and _concordant(last.egfr, staged[-1].stage):
+        return Conclusion(
+            YES, 0.8, "The coded stage rose and the last eGFR agrees with it", (*rows, *code_rows),
+            doubts=("the decline alone is below 25 %",),
+        )  # fmt: skip
+    new3 = _new_stage3(course.visits)
+    if (rise and flat) or (new3 and last.egfr >= 60):
+        return Conclusion(
+            AMBIGUOUS, 0.82, "Codes speak of a higher stage and laboratory values do not",
+            (*rows, *code_rows), leaning=NO,
+        )  # fmt: skip
+    if flat:
+        return Conclusion(
+            NO, 0.93 if ratio >= Decimal("0.95") else 0.85, f"{change}: stable or improving", rows,
+            doubts=() if ratio >= Decimal("0.95") else ("a small decline is on record",),
+        )  # fmt: skip
+    frail, why, frail_rows = _frail(habit, course)
+    if (ratio <= Decimal("0.9") and frail) or delta:
+        told = f"and {why}" if frail and not delta else "and the decline is not sustained"
+        return Conclusion(
+            AMBIGUOUS, 0.82, f"{change}, {told}, without cystatin C", (*rows, *frail_rows),
+            leaning=YES,
+        )  # fmt: skip
+    return Conclusion(
+        NO, 0.85, f"{change}: below the threshold of 25 % with a lower category", rows,
+        doubts=("a decline below the threshold is on record",),
+    )  # fmt: skip
+
+
+def _onset(course: Course) -> list[Source]:
+    """Evidence that replacement therapy or a transplant came in a later admission."""
+    visits = course.visits
+    kidney = known("knowledge")["kidney"]
+    seen: set[str] = set()
+    if visits[0].lasting:
+        return []
+    for visit in visits[1:]:
+        if visit.lasting:
+            return visit.lasting
+    wanted = [*kidney["dialysis_procedures"][:3], *kidney["transplant_procedures"]]
+    treated = [
+        (v.stay.begins, r) for v in visits for r in course.procedures.rows
+        if _of(r, v.stay) and coded(_code(r), wanted) and v.stay.begins is not None
+    ]  # fmt: skip
+    del seen
+    if treated and treated[-1][0] - treated[0][0] >= 90 * DAY:
+        return [treated[0][1], treated[-1][1]]
+    return []
+
+
+def _unresolved(course: Course) -> bool:
+    """Whether the last usable admission ends in an acute injury that nothing later resolves."""
+    last = course.usable[-1]
+    time, value, _ = last.values[-1]
+    if any(t > time for t, _, _ in course.all_values):
+        return False
+    if value >= last.base[1] * Decimal("1.5"):
+        return True
+    earlier = [v.base[1] for v in course.usable[:-1]]
+    died = last.stay.row.time("deathtime") is not None
+    return died and any(value >= base * Decimal("1.5") for base in earlier)
+
+
+def _frail(habit: "Careful", course: Course) -> tuple[bool, str, list[Source]]:
+    """Age, weight loss or days in hospital."""
+    last = course.visits[-1].stay
+    age = course.person.age(last.begins)
+    if age is not None and age >= 65:
+        return True, f"the patient was {age} at the last admission", [last.row]
+    weights = _weights(habit, course)
+    if len({t.date() for t, _, _ in weights}) >= 2:
+        first, final = weights[0], weights[-1]
+        if final[1] <= first[1] * 0.9:
+            return True, "weight fell by 10 % or more", [first[2], final[2]]
+    days = timedelta()
+    reached = datetime.min
+    for visit in course.visits:
+        begins, ends = visit.stay.begins, visit.stay.ends
+        if begins is None or ends is None:
+            continue
+        days += max(ends - max(begins, reached), timedelta())
+        reached = max(reached, ends)
+    if days >= 30 * DAY:
+        return True, f"{days.days} days were spent in hospital", [v.stay.row for v in course.visits]
+    return False, "", []
+
+
+def _weights(habit: "Careful", course: Course) -> list[tuple[datetime, float, Row]]:
+    """Weights in kg: outpatient measurements, else those charted in the ICU."""
+    found = [
+        (time, value * 0.4536, row) for row in course.weights.rows
+        if "lbs" in row.text("result_name", "name", "measurement").lower()
+        and (time := row.time("chartdate", "charttime")) is not None
+        and (value := row.number("result_value", "value")) is not None
+    ]  # fmt: skip
+    if len({t.date() for t, _, _ in found}) < 2:
+        charted = habit.desk.ask("charted", items=["226512", "224639"])
+        found = [
+            (time, value, row) for row in charted.rows
+            if (time := row.time("charttime")) is not None
+            and (value := row.number("valuenum", "value")) is not None
+        ]  # fmt: skip
+    return sorted((w for w in found if 25 <= w[1] <= 350), key=lambda w: w[0])
+
+
+def _new_stage3(visits: list[Visit]) -> bool:
+    kidney = known("knowledge")["kidney"]
+    first = next(
+        (n for n, v in enumerate(visits) if any(coded(_code(r), kidney["stage3_codes"])
+                                                for r in v.codes)), 0)  # fmt: skip
+    return first > 0
+
+
+def _concordant(egfr: Decimal, stage: int | None) -> bool:
+    limit = {2: 90, 3: 60, 4: 30, 5: 15}.get(stage or 0)
+    return stage == 1 or (limit is not None and egfr < limit)
+
+
+def category(egfr: Decimal) -> int:
+    """KDIGO G category, 1 (normal) to 6 (failure)."""
+    return 1 + sum(egfr < limit for limit in _LIMITS)
+
+
+def _span(usable: list[Visit]) -> int:
+    begins = [v.stay.begins for v in usable if v.stay.begins is not None]
+    return (max(begins) - min(begins)).days if begins else 0
+
+
+def _percent(ratio: Decimal) -> str:
+    change = round((ratio - 1) * 100)
+    return f"a change of {change} %"
+
+
+def _code(row: Row) -> str:
+    return row.text("icd_code", "code").replace(".", "").upper()
+
+
+def _of(row: Row, stay: Stay) -> bool:
+    return row.text("hadm_id") == stay.hadm_id
+
+
+def describe(habit: "Careful", course: Course) -> None:
+    """Set down baselines, codes, replacement therapy, weight and cystatin C."""
+    draft = habit.draft
+    draft.head("Admissions")
+    draft.say(f"The record holds {len(course.visits)} admissions, in order of admission time",
+              [v.stay.row for v in course.visits] or course.listed)  # fmt: skip
+    who = [course.person.row] if course.person.row else []
+    draft.say("eGFR is by the CKD-EPI 2021 equation with age at admission and sex, held constant "
+              "over all admissions", who)  # fmt: skip
+    for visit in course.visits:
+        if visit.egfr is None:
+            draft.say(f"The admission of {at(visit.stay.begins)} has no usable baseline",
+                      visit.stay.row)  # fmt: skip
+            draft.doubt("an admission has no usable baseline")
+            continue
+        time, value, row = visit.base
+        draft.say(f"Baseline creatinine of the admission of {at(visit.stay.begins)} was {value} "
+                  f"mg/dL at {at(time)}", row, visit.stay.row)  # fmt: skip
+        draft.say(f"Its eGFR is {visit.egfr} mL/min/1.73 m2, category "
+                  f"G{('1', '2', '3a', '3b', '4', '5')[category(visit.egfr) - 1]}", row)  # fmt: skip
+        peak, final = max(visit.values, key=lambda v: v[1]), visit.values[-1]
+        if peak[1] >= value * Decimal("1.5"):
+            over = "recovered" if final[1] < value * Decimal("1.5") else "had not recovered"
+            draft.say(f"Its peak creatinine was {peak[1]} mg/dL at {at(peak[0])}", peak[2])
+            draft.say(f"Its last creatinine was {final[1]} mg/dL at {at(final[0])}: the acute "
+                      f"injury {over}", final[2])  # fmt: skip
+            draft.doubt("an acute injury lies in the course")
+    _describe_codes(habit, course)
+    _describe_rest(habit, course)
+
+
+def _describe_codes(habit: "Careful", course: Course) -> None:
+    draft = habit.draft
+    draft.head("Codes and replacement therapy")
+    lasting = [s for v in course.visits for s in v.lasting]
+    if lasting:
+        draft.say("End-stage disease, dialysis or a transplant is on record", lasting[:4])
+    else:
+        draft.say("No kidney replacement therapy, end-stage disease or transplant was found",
+                  course.codes, course.procedures, course.icu)  # fmt: skip
+    staged = [v for v in course.visits if v.stage is not None]
+    for visit in staged:
+        rows = [r for r in visit.codes if _code(r) in known("knowledge")["kidney"]["stages"]]
+        draft.say(f"Stage {visit.stage} of chronic kidney disease is coded", rows)
+    if staged:
+        draft.doubt("a stage of chronic kidney disease is coded")
+    else:
+        draft.say("No stage of chronic kidney disease is coded in any admission", course.codes)
+
+
+def _describe_rest(habit: "Careful", course: Course) -> None:
+    draft, desk = habit.draft, habit.desk
+    draft.head("Weight, cystatin C and turning points")
+    weights = _weights(habit, course)
+    if len(weights) >= 2:
+        draft.say(f"Weight went from {weights[0][1]:.1f} kg at {at(weights[0][0])} to "
+                  f"{weights[-1][1]:.1f} kg at {at(weights[-1][0])}",
+                  weights[0][2], weights[-1][2])  # fmt: skip
+    else:
+        draft.say("No trend of weight or BMI is recorded", course.weights)
+    draft.say("Cystatin C is not available", desk.ask("lab_items", label="cystatin"))
+    usable = course.usable
+    if len(usable) < 2:
+        return
+    drops = [(b.egfr - a.egfr, b) for a, b in zip(usable, usable[1:], strict=False)
+             if a.egfr is not None and b.egfr is not None]  # fmt: skip
+    turn = min(drops, key=lambda d: d[0])[1]
+    begins = course.visits[0].stay.begins
+    ends = course.visits[-1].stay.ends
+    orders = desk.ask("medication_orders", since=begins, until=ends)
+    active = [
+        r for r in orders.rows
+        if _of(r, turn.stay)
+        and pattern("knowledge", "kidney", "reno_active").search(r.text("drug", "medication"))
+    ]  # fmt: skip
+    draft.say(f"The largest change is at the admission of {at(turn.stay.begins)}", turn.base[2])
+    if active:
+        names = ", ".join(dict.fromkeys(r.text("drug", "medication") for r in active[:3]))
+        draft.say(f"Drugs that act on the kidney were ordered there: {names}", active[:3])
+    else:
+        draft.say("No order of a drug that acts on the kidney was found there", orders)
+    if turn.note is not None:
+        told = [s for s in turn.note.sentences()
+                if pattern("knowledge", "kidney", "turning").search(s.text)]  # fmt: skip
+        if told:
+            draft.say("Its discharge summary speaks of the kidneys", told[0].marks)
+        else:
+            draft.say("Its discharge summary gives no reason", turn.note.answer)
+
+
+def policies(habit: "Careful") -> None:
+    """Read what governs the question."""
+    draft = habit.draft
+    draft.head("Standards")
+    for query, bearing, says in (
+        ("KDIGO chronic kidney disease progression GFR category fall", r"25 ?%|category",
+         "Worsening is a fall of eGFR by at least 25 % with a lower category"),
+        ("CKD-EPI 2021 creatinine equation", r"142", "The equation is CKD-EPI 2021"),
+        ("KDIGO acute kidney injury creatinine criteria", r"1\.5",
+         "An acute injury is told apart by a rise to 1.5 times the baseline"),
+    ):  # fmt: skip
+        found = habit.consult((query, bearing))
+        if found:
+            draft.say(says, lines(found))
