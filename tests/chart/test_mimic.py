@@ -36,8 +36,8 @@ def test_values_come_through_as_they_stand(layout: Layout, tmp_path: Path) -> No
         "note",
         "discharge",
         "note_id,subject_id,hadm_id,note_type,note_seq,charttime,storetime,text\n"
-        '9000001-DS-1,9000001,8000001,DS,1,2150-01-04 00:00:00,2150-01-05 07:00:00.090,"Line one.\n\n'
-        'She said ""no"", twice."\n',
+        "9000001-DS-1,9000001,8000001,DS,1,2150-01-04 00:00:00,2150-01-05 07:00:00.090,"
+        '"Line one.\n\nShe said ""no"", twice."\n',
     )
     layout.rest("note")
     build(MimicSource(layout.root), tmp_path / "store")
@@ -188,7 +188,7 @@ def test_a_file_that_the_list_of_digests_contradicts_is_refused(
     layout: Layout, tmp_path: Path
 ) -> None:
     (layout.root / "SHA256SUMS.txt").write_text(f"{'0' * 64}  hosp/labevents.csv\n")
-    with pytest.raises(ChartError, match="not the file that SHA256SUMS.txt lists"):
+    with pytest.raises(ChartError, match=r"not the file that SHA256SUMS\.txt lists"):
         build(MimicSource(layout.root), tmp_path / "store")
 
 
