@@ -25,11 +25,13 @@ class Chart:
 
     Attributes:
         subject_id: Whose chart it is.
+        path: The file, for a worker that opens it again; unknown to every query.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, subject_id: int) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, subject_id: int, path: Path) -> None:
         self._db = db
         self.subject_id = subject_id
+        self.path = path
         self._coverage: dict[str, Coverage] = {}
 
     @classmethod
@@ -67,7 +69,7 @@ class Chart:
                 f"{path.name} is not a chart: {str(error).splitlines()[0]}",
                 remedy="Cut it again with `chartproof cases build`.",
             ) from error
-        return cls(db, found[0][0])
+        return cls(db, found[0][0], path.resolve())
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows of a query as dictionaries; `$name` in it is bound from `params`."""

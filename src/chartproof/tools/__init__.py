@@ -11,6 +11,7 @@ from chartproof.tools import (
     notes,
     orders,
     policy,
+    sql,
 )
 from chartproof.tools.tool import Tool
 
@@ -24,6 +25,7 @@ TOOLS: tuple[Tool, ...] = (
     *imaging.TOOLS,
     *charted.TOOLS,
     *notes.TOOLS,
+    *sql.TOOLS,
     *policy.TOOLS,
 )
 """Every tool, in the order in which an agent is told of them."""

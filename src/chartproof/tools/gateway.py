@@ -11,10 +11,11 @@ from pydantic import ValidationError
 from chartproof.chart.chart import Chart
 from chartproof.errors import RunError, ToolRefusal
 from chartproof.records.policy import Policy
-from chartproof.records.trace import Answer, Called
+from chartproof.records.trace import Answer, Called, Row
 from chartproof.tools import TOOLS, render
 from chartproof.tools.belonging import Belonging
 from chartproof.tools.corpus import Corpus
+from chartproof.tools.sql import WHOLE, SqlDoor
 from chartproof.tools.tool import Tool
 from chartproof.tools.trace import Recorder
 
@@ -47,7 +48,11 @@ class Gateway:
         record: Recorder,
         clock: Clock | None = perf_counter,
     ) -> None:
-        self._sources: dict[str, Any] = {"chart": chart, "corpus": Corpus(policies)}
+        self._sources: dict[str, Any] = {
+            "chart": chart,
+            "corpus": Corpus(policies),
+            "sql": SqlDoor(chart),
+        }
         self._belonging = Belonging(chart)
         self._record = record
         self._clock = clock
@@ -113,7 +118,16 @@ class Gateway:
             raise _refusal(tool, error) from error
         self._belonging.check(request)
         answer = self._paged(tool, arguments, tool.answer(self._sources[tool.reads], request))
+        if tool.reads == "sql":
+            answer = answer.model_copy(update={"rows": self._numbered(answer.rows)})
         return answer.model_copy(update={"text": render.text(self._calls, name, answer)})
+
+    def _numbered(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        """Rows that are none of the chart are cited by this call."""
+        return tuple(
+            Row(ref=f"call:{self._calls}", cells=row.cells) if row.ref == WHOLE else row
+            for row in rows
+        )
 
     def _paged(self, tool: Tool, arguments: dict[str, Any], answer: Answer) -> Answer:
         """Call a last page complete once this run has read all the others of the same query."""

@@ -21,13 +21,13 @@ class Tool:
     """A name, a typed request, and a function from source and request to answer.
 
     Attributes:
-        reads: What `answer` takes first: the chart, or the policy corpus.
+        reads: What `answer` takes first: the chart, the policy corpus, or the door to SQL.
     """
 
     name: str
     request: type[Request]
     answer: Callable[[Any, Any], Answer]
-    reads: Literal["chart", "corpus"] = "chart"
+    reads: Literal["chart", "corpus", "sql"] = "chart"
 
     @property
     def description(self) -> str:

@@ -1,0 +1,216 @@
+"""A process that runs SQL on one chart and can be killed.
+
+DuckDB's limits do not bound scalar functions: one `range(1e9)` takes gigabytes and no notice of an
+interrupt. So a query runs apart, in an address space that has an end, until a deadline.
+"""
+
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, TextIO
+
+import duckdb
+
+from chartproof.chart.chart import Chart
+from chartproof.errors import RunError, ToolRefusal
+from chartproof.tools.render import CELL, plain
+from chartproof.tools.statement import failed, tables_of
+
+ROWS = 200
+"""Rows that a query shows."""
+TEXT = 400_000
+"""Characters that they take together."""
+SECONDS = 5.0
+"""How long a query may take."""
+MEMORY = 1 << 30
+"""Bytes that a worker may take beyond what it has when the chart is open."""
+
+_START = 60.0
+_MAIN = "from chartproof.tools.worker import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a query found: cells as JSON holds them, and whether there was more."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    tables: tuple[str, ...]
+    more: bool
+    cut: bool
+
+
+class Worker:
+    """Runs queries on a chart in a process of its own, started at the first query.
+
+    A worker that was killed is replaced at the next query.
+    """
+
+    def __init__(self, path: Path, *, seconds: float = SECONDS, memory: int = MEMORY) -> None:
+        self._path = path
+        self._seconds = seconds
+        self._memory = memory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def query(self, text: str) -> Found:
+        """Run one query.
+
+        Raises:
+            ToolRefusal: It is not allowed, fails, or takes too long or too much.
+            RunError: The worker cannot be started.
+        """
+        process = self._process or self._start()
+        reply = _exchange(process, {"query": text}, self._seconds)
+        if reply is None:
+            _end(process)
+            self._process = None
+            raise ToolRefusal(
+                f"The query took longer than {self._seconds:g} s or more memory than there is.",
+                remedy="Ask for less: filter, or aggregate.",
+            )
+        if "refused" in reply:
+            raise ToolRefusal(reply["refused"][0], remedy=reply["refused"][1])
+        reply["tables"] = tuple(reply["tables"])
+        return Found(**reply)
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None:
+            _end(self._process)
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-X", "utf8", "-c", _MAIN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,  # Ctrl-C is for whoever drives the run
+        )
+        weakref.finalize(self, _end, process)
+        hello = {"path": str(self._path), "seconds": self._seconds, "memory": self._memory}
+        if _exchange(process, hello, _START) is None:
+            _end(process)
+            raise RunError(
+                "infrastructure: the SQL worker did not start on this chart.",
+                remedy="See that the chart is still there and memory is left; then run again.",
+            )
+        self._process = process
+        return process
+
+
+def _exchange(
+    process: subprocess.Popen[bytes], message: dict[str, Any], seconds: float
+) -> dict[str, Any] | None:
+    """Send a line, wait for a line; None where none came in time or the process ended."""
+    if process.stdin is None or process.stdout is None:
+        return None
+    until = monotonic() + seconds
+    try:
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+    except OSError:
+        return None
+    received = bytearray()
+    while not received.endswith(b"\n"):
+        ready, _, _ = select.select([process.stdout], [], [], max(0.0, until - monotonic()))
+        piece = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
+        if not piece:
+            return None
+        received += piece
+    return json.loads(received)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None and not pipe.closed:
+            try:
+                pipe.close()
+            except BrokenPipeError:  # what was never read was never needed
+                continue
+
+
+def main() -> None:
+    """The worker: one line in, one line out, until the other side is gone."""
+    hello = json.loads(sys.stdin.readline())
+    chart = Chart.open(Path(hello["path"]))
+    _limit(hello["memory"])
+    _reply(sys.stdout, {})
+    for line in sys.stdin:
+        # should the other side be killed, nobody else ends a query that never ends
+        signal.setitimer(signal.ITIMER_REAL, hello["seconds"] + 1)
+        try:
+            reply = run(chart, json.loads(line)["query"])
+        except ToolRefusal as refusal:
+            reply = {"refused": [refusal.what, refusal.remedy]}
+        except MemoryError:
+            reply = {"refused": ["The query took too much memory.", "Filter, or aggregate."]}
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _reply(sys.stdout, reply)
+
+
+def run(chart: Chart, query: str) -> dict[str, Any]:
+    """Check a query, run it in a read-only transaction, and cap what it gives.
+
+    Raises:
+        ToolRefusal: It is not allowed or fails.
+    """
+    cursor = chart.cursor()
+    try:
+        read = tables_of(cursor, query)
+        cursor.execute("begin transaction read only")
+        cursor.execute(query)
+        columns = [str(column[0]) for column in cursor.description or ()]
+        rows: list[list[Any]] = []
+        room, more, cut = TEXT, False, False
+        while (row := cursor.fetchone()) is not None:
+            if len(rows) == ROWS or room <= 0:
+                more = True
+                break
+            cells: list[Any] = []
+            for value in row:
+                kept = _capped(plain(value))
+                cut = cut or kept[1]
+                cells.append(kept[0])
+                room -= len(str(kept[0]))
+            rows.append(cells)
+    except duckdb.Error as error:
+        raise failed(error) from error
+    finally:
+        cursor.close()
+    return {"columns": columns, "rows": rows, "tables": read, "more": more, "cut": cut}
+
+
+def _capped(value: Any) -> tuple[Any, bool]:
+    text = value if isinstance(value, str) else None
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        if len(text) <= CELL:
+            return value, False
+    if text is None or len(text) <= CELL:
+        return value, False
+    return text[: CELL - 1] + "…", True
+
+
+def _limit(memory: int) -> None:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * os.sysconf("SC_PAGE_SIZE") + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _reply(out: TextIO, message: dict[str, Any]) -> None:
+    out.write(json.dumps(message) + "\n")
+    out.flush()
