@@ -240,13 +240,20 @@ class Agent:
 
 
 @pytest.fixture(scope="session")
-def full_path(
-    make_store: Callable[[dict[str, list[dict[str, Any]]]], Store],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def full_store(make_store: Callable[[dict[str, list[dict[str, Any]]]], Store]) -> Store:
+    return make_store(ROWS)
+
+
+@pytest.fixture(scope="session")
+def full_path(full_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("full") / "c.chart"
-    cut(make_store(ROWS), SUBJECT, path)
+    cut(full_store, SUBJECT, path)
     return path
+
+
+@pytest.fixture(scope="session")
+def policies() -> dict[str, Policy]:
+    return POLICIES
 
 
 @pytest.fixture(scope="session")
