@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -30,16 +30,27 @@ class ScenarioFolder:
     Attributes:
         facts_sql: One row per reading of an ambiguous anchor; see `rules/engine.py`.
         notes: Own and shared readings of notes.
-        recipes: How the synthetic hospital plants it; None where nobody has written that.
+        path: The folder; twins and recipes are read from it when they are asked for.
         digest: Of the files that decide a verdict (scenario, facts, notes, shared readings).
     """
 
     scenario: Scenario
     facts_sql: str
     notes: tuple[Reading, ...]
-    twins: tuple[Twin, ...]
-    recipes: Recipes | None
+    path: Path
     digest: str
+
+    @cached_property
+    def twins(self) -> tuple[Twin, ...]:
+        """Counterfactuals; none where nobody has written them."""
+        file = self.path / "twins.yaml"
+        return read_yaml(file, Twins).twins if file.exists() else ()
+
+    @cached_property
+    def recipes(self) -> Recipes | None:
+        """How the synthetic hospital plants it; None where nobody has written that."""
+        file = self.path / "recipes.yaml"
+        return read_yaml(file, Recipes) if file.exists() else None
 
     @property
     def id(self) -> str:
@@ -164,8 +175,7 @@ def read_folder(folder: Path) -> ScenarioFolder:
             f"{folder.name}/scenario.yaml: its id is `{spec.id}`.",
             remedy=f"Set `id: {folder.name}`.",
         )
-    notes_file, recipes_file = folder / "notes.yaml", folder / "recipes.yaml"
-    twins_file = folder / "twins.yaml"
+    notes_file = folder / "notes.yaml"
     notes = read_yaml(notes_file, Notes) if notes_file.exists() else Notes()
     readings = tuple(shared_reading(each) for each in notes.use) + notes.readings
     facts_sql = read_text(folder / "facts.sql")
@@ -174,8 +184,7 @@ def read_folder(folder: Path) -> ScenarioFolder:
         scenario=spec,
         facts_sql=facts_sql,
         notes=readings,
-        twins=read_yaml(twins_file, Twins).twins if twins_file.exists() else (),
-        recipes=read_yaml(recipes_file, Recipes) if recipes_file.exists() else None,
+        path=folder,
         digest=hashlib.sha256("\0".join(body).encode()).hexdigest(),
     )
 
