@@ -232,8 +232,8 @@ class Planted(Document):
     recipe: str
     rule: str
     subject_id: int
-    hadm_id: int | None
-    stay_id: int | None
+    hadm_id: int | None = None
+    stay_id: int | None = None
     controls: tuple[str, ...] = ()
     bound: dict[str, Any] = Field(default_factory=dict)
 
