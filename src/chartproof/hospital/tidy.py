@@ -78,7 +78,7 @@ def _renumber(
         f"""
         create or replace temp table renumbered as
         with mine as (
-            select {key} as old, {seq} as seq, {time} as at,
+            select {key} as old, {seq} as seq, {time} as since,
                 least({seq}, 800000) as kept from {table} where subject_id = $s),
         free as (select row_number() over (order by kept, seq) as n, kept from mine),
         spread as (
@@ -87,7 +87,7 @@ def _renumber(
         low as (select coalesce(max({seq}), 0) as top from {table}
             where subject_id = $s and {seq} < 800000)
         select m.old, if(s.number >= 800000, low.top + s.number - 799999, s.number)::integer as new
-        from (select *, row_number() over (order by at, seq) as n from mine) m
+        from (select *, row_number() over (order by since, seq) as n from mine) m
         join spread s using (n), low
         """,
         subject,
