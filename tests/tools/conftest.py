@@ -252,6 +252,11 @@ def full_path(full_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="session")
+def rows() -> dict[str, list[dict[str, Any]]]:
+    return ROWS
+
+
+@pytest.fixture(scope="session")
 def policies() -> dict[str, Policy]:
     return POLICIES
 
