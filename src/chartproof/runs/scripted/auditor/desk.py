@@ -28,7 +28,9 @@ class Question:
 
     @classmethod
     def of(cls, prompt: str) -> "Question":
-        """Read the prompt."""
+        """Read the prompt: its section *Question* where it has one, else all of it."""
+        section = re.search(r"^#+ *Question *$(.*?)(?=^#|\Z)", prompt, re.MULTILINE | re.DOTALL)
+        prompt = section[1] if section else prompt
         ids: dict[str, int | None] = {}
         for name, pattern in _LABELLED.items():
             found = re.search(pattern, prompt, re.IGNORECASE)
