@@ -120,7 +120,7 @@ class SyntheticSource(Source):
         """Write what was planted, and the label of every sentence of a note."""
         self._made()
         for name, lines in ((PLANTED, self._planted), (SENTENCES, self._sentences)):
-            text = "".join(line.model_dump_json(exclude_none=True) + "\n" for line in lines)
+            text = "".join(line.model_dump_json() + "\n" for line in lines)
             (store / name).write_text(text, encoding="utf-8")
 
     def _orders(self) -> list[Order | None]:
