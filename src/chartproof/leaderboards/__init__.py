@@ -1,1 +1,1 @@
-"""From numbers to tables."""
+"""From scored runs to tables, and from tables to terminal, HTML, CSV and LaTeX."""

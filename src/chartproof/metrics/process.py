@@ -95,7 +95,7 @@ class Defects:
         low, high, right = self.defect_free.low, self.defect_free.high, self.accuracy.value
         if low.value is None or high.value is None or right is None:
             return None
-        return right - high.value, right - low.value
+        return max(0.0, right - high.value), max(0.0, right - low.value)
 
 
 def defects(runs: Sequence[Scored]) -> Defects:

@@ -10,10 +10,18 @@ class Cell(Record):
     value: float | None = None
     why: str = ""
     """What stands behind it: denominator, interval, or the reason for a dash."""
+    low: float | None = None
+    high: float | None = None
+    """Interval or bounds, for files; a reader finds them in `why`."""
 
 
 class Table(Record):
-    """Columns, rows, and the population that the numbers speak of."""
+    """Columns, rows, and the population that the numbers speak of.
+
+    Attributes:
+        about: One sentence a column, in the same order: what it is, over which population, graded
+            by whom. Empty where the columns speak for themselves.
+    """
 
     id: str
     title: str
@@ -21,3 +29,4 @@ class Table(Record):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()

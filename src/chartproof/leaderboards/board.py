@@ -1,0 +1,91 @@
+"""All tables of a study."""
+
+from collections.abc import Sequence
+
+from chartproof.leaderboards import grids
+from chartproof.leaderboards.systems import (
+    GROUNDING,
+    LEADERBOARD,
+    POLICY,
+    PROCESS_COLUMNS,
+    VERDICTS,
+    BySystem,
+    table,
+)
+from chartproof.metrics.interval import DRAWS
+from chartproof.metrics.verdict import accuracy
+from chartproof.records.scored import Scored
+from chartproof.records.table import Table
+
+FACTUAL = "factual"
+
+
+def tables(runs: Sequence[Scored], *, draws: int = DRAWS) -> list[Table]:
+    """The tables of a study, leaderboard and scenario grid first.
+
+    They speak of the record as it stands: runs on edited charts are left out, and counted.
+
+    Args:
+        runs: Scored runs of any number of systems.
+        draws: Resamples of each interval.
+    """
+    factual = [run for run in runs if run.arm == FACTUAL]
+    by_system = ranked(factual)
+    notes = _left_out(runs, factual)
+    every = "as each column says"
+    made = [
+        table(
+            by_system,
+            "leaderboard",
+            "Leaderboard",
+            every,
+            LEADERBOARD,
+            notes=(*notes, "w: Wilson's interval, for all cases are alike."),
+            draws=draws,
+        ),
+        grids.scenario_grid(by_system, draws=draws),
+        table(by_system, "verdicts", "Verdicts and confidence", every, VERDICTS, draws=draws),
+        grids.classes(by_system),
+        table(by_system, "grounding", "Grounding in the record", every, GROUNDING, draws=draws),
+        grids.sources(by_system),
+        grids.items(by_system, "findings", title="Required findings", id_="findings"),
+        table(by_system, "policy", "Grounding in policy", every, POLICY, draws=draws),
+        table(by_system, "process", "Process", every, PROCESS_COLUMNS, draws=draws),
+        grids.items(by_system, "criteria", title="Process criteria", id_="criteria"),
+    ]
+    if len({run.attempt for run in factual}) > 1:
+        made.append(grids.attempts(by_system, draws=draws))
+    made.append(grids.effort(by_system))
+    if len(by_system) > 1:
+        made.append(grids.pairs(by_system))
+    return made
+
+
+def ranked(runs: Sequence[Scored]) -> BySystem:
+    """Runs by system, the most accurate first; ties by name."""
+    names = sorted({run.system for run in runs})
+    by_system = {name: [run for run in runs if run.system == name] for name in names}
+
+    def key(name: str) -> tuple[float, str]:
+        value = accuracy(by_system[name]).value
+        return (-1.0 if value is None else value) * -1, name
+
+    return {name: by_system[name] for name in sorted(names, key=key)}
+
+
+def _left_out(runs: Sequence[Scored], factual: Sequence[Scored]) -> tuple[str, ...]:
+    infrastructure = sum(run.outcome == "infrastructure" for run in factual)
+    pending = sum(run.reference is None for run in factual)
+    unread = sum(run.given is None and run.outcome != "infrastructure" for run in factual)
+    notes = [f"{len(factual)} runs on {len({run.case for run in factual})} cases."]
+    if infrastructure:
+        notes.append(f"{infrastructure} runs failed through the environment and await a re-run.")
+    if pending:
+        notes.append(
+            f"{pending} runs are of cases whose reference is pending: in no verdict metric."
+        )
+    if unread:
+        notes.append(f"{unread} runs gave no readable verdict: wrong, never left out.")
+    if len(runs) > len(factual):
+        notes.append(f"{len(runs) - len(factual)} runs on edited charts are not in these tables.")
+    return tuple(notes)
