@@ -1,12 +1,14 @@
 """Invented patients in a store, for any test that needs one."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 from hypothesis import settings
 
+from chartproof import api
 from chartproof.chart.build import build
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
@@ -125,3 +127,13 @@ def chart(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Chart:
     path = tmp_path_factory.mktemp("chart") / "c.chart"
     cut(store, 9000001, path)
     return Chart.open(path)
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small synthetic hospital with one case for each rule, as `chartproof demo` makes it."""
+    out = tmp_path_factory.mktemp("home")
+    source = api.source(synthetic=6, per_rule=1, seed=7)
+    api.build_store(source, out, lambda _stage: lambda _done, _all: None)
+    api.build_cases(out, per_rule=1, seed=7)
+    return out

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from chartproof.api.scoring import Graded, graded
-from chartproof.cases.build import build, candidates, find, load
+from chartproof.cases.build import build, candidates, load
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
 from chartproof.catalog.read import policies, prompt, read_yaml, scenario, scenario_ids
@@ -171,15 +171,3 @@ def _first(cases: Sequence[Case], most: int | None) -> list[Case]:
         if most is None or taken[case.scenario] <= most:
             chosen.append(case)
     return chosen
-
-
-__all__ = [
-    "Study",
-    "build_cases",
-    "find",
-    "grade",
-    "read_study",
-    "run",
-    "tables",
-    "write_site",
-]

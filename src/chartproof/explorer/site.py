@@ -28,6 +28,9 @@ from chartproof.records.store import Tier
 from chartproof.records.table import Table
 from chartproof.records.trace import Trace
 
+PAGES = "pages"
+"""Folder of all pages but the first. A home has folders `runs` and `cases` of its own."""
+
 
 @dataclass(frozen=True)
 class RunView:
@@ -42,7 +45,7 @@ class RunView:
     def page(self) -> str:
         """Path of its page below the site."""
         cell = self.cell
-        return f"runs/{cell.system}/{cell.case}-{cell.arm}-{cell.attempt}.html"
+        return f"{PAGES}/runs/{cell.system}/{cell.case}-{cell.arm}-{cell.attempt}.html"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class CaseView:
     @property
     def page(self) -> str:
         """Path of its page below the site."""
-        return f"cases/{self.case.id}.html"
+        return f"{PAGES}/cases/{self.case.id}.html"
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,10 @@ class Site:
     def write(self, out: Path, runs: Iterable[RunView]) -> Path:
         """Write all pages below `out`; returns the first one, `index.html`."""
         out.mkdir(parents=True, exist_ok=True)
-        for folder in ("runs", "cases", "policies"):
-            shutil.rmtree(out / folder, ignore_errors=True)
+        shutil.rmtree(out / PAGES, ignore_errors=True)
+        (out / PAGES).mkdir()
         with as_file(files("chartproof.explorer") / "templates" / "style.css") as style:
-            shutil.copyfile(style, out / "style.css")
+            shutil.copyfile(style, out / PAGES / "style.css")
         links: dict[str, list[RunView]] = {}
         for view in runs:
             links.setdefault(view.cell.case, []).append(
@@ -100,7 +103,7 @@ class Site:
         for case in self.cases.values():
             self._page(out, case.page, "case.html", case=case, runs=links.get(case.case.id, []))
         for policy in self.policies.values():
-            self._page(out, f"policies/{policy.id}.html", "policy.html", policy=policy)
+            self._page(out, f"{PAGES}/policies/{policy.id}.html", "policy.html", policy=policy)
         self._page(
             out,
             "index.html",
