@@ -7,13 +7,17 @@ One SELECT over the chart's 41 tables and two temporary things that the engine a
 - `noted(reading, value, note_table, note_id, row_ref, line_from, line_to, section, hadm_id,
   charttime, text)`: what the readings of `notes.yaml` found, one row per mention that counts;
   `reading` is the reading's id, `value` what it makes of the text, `row_ref` e.g. `discharge:ID`;
-- the macros of `rules/macros.sql`.
+- the macros of `rules/macros.sql`;
+- where the query names them, `drug_name` and `drug_class` (`rules/drugs.py`): how the names of
+  medications in the chart read.
 
 Parameters: `$subject_id`, `$hadm_id`, `$stay_id` (use those you need). Columns:
 
 - one per fact of `scenario.yaml`, each `struct {value, rows}`: the value has the fact's type (or
   casts to it), `rows` is a VARCHAR[] of row references, empty for an absence;
 - `anchor_<name>`: times that this reading settles (`anchor_t_ct`), over the anchors of the YAML;
+- optionally `pending`: a reason for which this state has no verdict, NULL where it has one (a drug
+  that the table of drugs does not know, where its weight would decide);
 - optionally `reading`: a name. Each row is a *reading* of an ambiguous anchor, in order of
   preference. Where their verdicts agree, the first one decides. Where they differ, the rule named
   by `if_readings_differ` holds; a row whose `reading` is `unresolved` is no candidate but the
@@ -51,6 +55,7 @@ from chartproof.records.label import Evidence, Ruling
 from chartproof.records.notes import Reading, Validity
 from chartproof.records.scenario import Rule, Scenario
 from chartproof.rules.decide import Outcome, decide
+from chartproof.rules.drugs import tabulate
 from chartproof.rules.readers import note_rows
 from chartproof.rules.sample import Sampler
 from chartproof.rules.state import checked, complete, plain
@@ -88,6 +93,7 @@ class _Reading:
         self.values: dict[str, Any] = {}
         self.rows: dict[str, tuple[str, ...]] = {}
         self.anchors: dict[str, Any] = {}
+        self.pending = cast("str | None", row.get("pending"))
         for fact in scenario.facts:
             cell = row[fact.name]
             if not isinstance(cell, dict) or "value" not in cell or "rows" not in cell:
@@ -123,10 +129,12 @@ def evaluate(
     db = chart.cursor()
     try:
         db.execute(macros())
+        if "drug_name" in folder.facts_sql:
+            tabulate(db)
         noted = note_rows(db, folder.notes)
         ruling = _ruling(folder, db, anchor, noted)
         weak = _weak(folder, validity or read_validity(), require_validated)
-        if not weak:
+        if not weak or ruling.pending is not None:
             return ruling
         kept = [each for each in noted if each[0] not in weak]
         without = _ruling(folder, db, anchor, kept) if len(kept) < len(noted) else ruling
@@ -195,8 +203,9 @@ def _ruling(
     }
     return Ruling(
         scenario=scenario.id,
-        rule=rule.id,
-        verdict=rule.verdict,
+        rule=None if reading.pending else rule.id,
+        verdict=None if reading.pending else rule.verdict,
+        pending=reading.pending,
         deciding=rows,
         against=against,
         facts=evidence,
@@ -223,7 +232,11 @@ def _facts(
             remedy="Correct the query; rules/engine.py tells its form.",
         ) from error
     wanted = {fact.name for fact in scenario.facts}
-    odd = [n for n in names if n not in wanted and n != "reading" and not n.startswith("anchor_")]
+    odd = [
+        n
+        for n in names
+        if n not in wanted and n not in ("reading", "pending") and not n.startswith("anchor_")
+    ]
     missing = sorted(wanted - set(names))
     if odd or missing or not rows:
         raise SpecError(

@@ -37,3 +37,12 @@ create or replace temp macro clock_time(written) as
     try_strptime(upper(regexp_replace(written, '[\s.]', '', 'g')), '%I:%M%p'),
     try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', ''), '%H:%M'),
     try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', ''), '%H%M'))::time;
+
+-- Whether an eMAR event says that the drug was given. Confirmations and rate changes show a running
+-- infusion, never a start; holds, refusals and removals are no administration.
+create or replace temp macro administered(event) as event in (
+  'Administered', 'Partial Administered', 'Delayed Administered', 'Administered in Other Location',
+  'Administered Bolus from IV Drip', 'Started', 'Delayed Started', 'Started in Other Location',
+  'Restarted', 'Restarted in Other Location', 'Delayed Restarted', 'Applied',
+  'Applied in Other Location', 'Delayed Applied', 'Partial', 'Removed Existing / Applied New',
+  'Removed Existing / Applied New in Other Location');

@@ -11,7 +11,7 @@ import duckdb
 
 from chartproof.errors import SpecError
 from chartproof.records.notes import Reading
-from chartproof.rules import exams, statements
+from chartproof.rules import exams, intents, medications, statements
 from chartproof.rules.statements import Mention, Note
 
 Reader = Callable[[Reading, Note], list[Mention]]
@@ -19,6 +19,8 @@ Reader = Callable[[Reading, Note], list[Mention]]
 READERS: dict[str, Reader] = {
     "statement": statements.read,
     "exam": exams.read,
+    "medication_list": medications.read,
+    "medication_intent": intents.read,
 }
 
 _DISCHARGE = """

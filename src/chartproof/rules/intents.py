@@ -1,0 +1,216 @@
+"""Read what a discharge summary says was done with a drug: stopped, held, changed, started, why.
+
+A value is a JSON object `{intent, drug, class, at}`: `drug` names an ingredient, or `class` a class
+of drugs (`her beta blocker was stopped`), and `at` is the place in the note, so that of several
+statements on one drug the last can be told. Intents:
+
+- `stopped`, `changed`, `new`, `continued`;
+- `held` – in hospital; `hold_planned` – to be held after discharge, or held with a plan;
+- `restarted` – taken up again; `restart_planned` – to be taken up again;
+- `indicated` – the text says what the drug is for; `end` – it gives a course its end.
+
+A verb reaches the drugs that it governs: in front of it where it is passive or stands right behind
+them (`metoprolol held`), else behind it, up to the end of its clause or the next verb. The words
+stand in `intents.yaml`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+import yaml
+
+from chartproof.records.notes import Reading
+from chartproof.rules.drugs import Named, named, unknown
+from chartproof.rules.medications import heading, lines
+from chartproof.rules.medications import words as line_words
+from chartproof.rules.passages import Passage, passages
+from chartproof.rules.statements import Mention, Note, asserted, compiled, shared
+
+_LISTS = ("admission_medications", "discharge_medications")
+_APPOSED = re.compile(
+    r"(?:[\s:(–-]|dose|doses|home|therapy|drip|gtt|was|were|[\d.,]+ ?(?:mg|mcg)|daily|bid)*$",
+    re.IGNORECASE,
+)
+_ASSERTED = ("family", "other_person", "copied", "other_encounter")
+
+
+@dataclass(frozen=True)
+class _Verb:
+    intent: str
+    start: int
+    end: int
+
+
+@cache
+def words() -> dict[str, Any]:
+    """The words by which prose says what was done with a drug."""
+    text = (files("chartproof.rules") / "intents.yaml").read_text(encoding="utf-8")
+    return cast("dict[str, Any]", yaml.safe_load(text))
+
+
+def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the reader's form
+    """Statements of intent of a discharge summary."""
+    others = {
+        unknown(line.name)
+        for *_, line in lines(note, _LISTS)
+        if line.drug is not None and line.group is None and len(line.name) > 3
+    }
+    found: list[Mention] = []
+    group: str | None = None
+    section = ""
+    for passage in passages(note.text):
+        if passage.section != section:
+            group, section = None, passage.section
+        if section in words()["skip_sections"]:
+            continue
+        flat = " ".join(passage.text.split())
+        above = heading(flat)
+        if above is not None:
+            group = above
+            continue
+        targets = named(passage.text, others)
+        if not targets:
+            if not passage.text.lstrip().startswith(("-", "*", "•")):
+                group = group if section in _LISTS else None
+            continue
+        said = _sentence(passage, targets) if section not in _LISTS else []
+        found += said or _listed(passage, targets, group)
+    return list(dict.fromkeys(found))
+
+
+def _mention(passage: Passage, intent: str, target: Named) -> Iterator[Mention]:
+    pairs = [(drug.ingredient, None) for drug in target.drugs] or [(None, g) for g in target.groups]
+    for drug, group in pairs:
+        yield Mention(
+            json.dumps(
+                {
+                    "intent": intent,
+                    "drug": drug,
+                    "class": group,
+                    "at": passage.start + target.start,
+                },
+                sort_keys=True,
+            ),
+            passage.section,
+            passage.line_from,
+            passage.line_to,
+            " ".join(passage.text.split()),
+        )
+
+
+def _listed(passage: Passage, targets: Sequence[Named], group: str | None) -> list[Mention]:
+    """What the heading above an item makes of its first drug; a held item of the discharge list."""
+    first = targets[0]
+    if compiled(line_words()["held"]).search(passage.text) and passage.section in _LISTS:
+        return list(_mention(passage, "hold_planned", first))
+    intent = {"stopped": "stopped", "held": "hold_planned", "changed": "changed", "new": "new"}.get(
+        group or ""
+    )
+    return list(_mention(passage, intent, first)) if intent is not None else []
+
+
+def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
+    found: list[Mention] = []
+    verbs = _verbs(passage.text)
+    last: list[Named] = []
+    for n, verb in enumerate(verbs):
+        before = verbs[n - 1].end if n else 0
+        after = verbs[n + 1].start if n + 1 < len(verbs) else len(passage.text)
+        governed = _governed(passage, verb, before, after, targets)
+        if not governed and compiled(words()["joined"]).search(passage.text[before : verb.start]):
+            governed = [(verb.intent, target) for target in last]
+        last = [target for _, target in governed] or last
+        for intent, target in governed:
+            meant = _meant(passage, verb, intent, target)
+            if meant is not None:
+                found += _mention(passage, meant, target)
+    for target in targets:
+        if _foreign(passage, target):
+            continue
+        if compiled(words()["indication"]).search(passage.text[target.end :]):
+            found += _mention(passage, "indicated", target)
+        if compiled(line_words()["course_end"]).search(passage.text):
+            found += _mention(passage, "end", target)
+    return found
+
+
+def _verbs(text: str) -> list[_Verb]:
+    found = [
+        _Verb(each["intent"], match.start(), match.end())
+        for each in words()["verbs"]
+        for match in compiled(rf"(?<![\w/])(?:{each['pattern']})(?![\w/-])").finditer(text)
+    ]
+    kept: list[_Verb] = []
+    for verb in sorted(found, key=lambda v: (v.start - v.end, v.start)):
+        if all(verb.end <= other.start or verb.start >= other.end for other in kept):
+            kept.append(verb)
+    return sorted(kept, key=lambda v: v.start)
+
+
+def _governed(
+    passage: Passage, verb: _Verb, before: int, after: int, targets: Sequence[Named]
+) -> list[tuple[str, Named]]:
+    """The drugs that a verb speaks of, each with the intent that it has for them."""
+    text = passage.text
+    left = text[before : verb.start]
+    cuts = [m.end() for m in compiled(words()["left_end"]).finditer(left)]
+    left_from = before + (cuts[-1] if cuts else 0)
+    end = compiled(words()["right_end"]).search(text[verb.end : after].lstrip(": "))
+    skipped = len(text[verb.end : after]) - len(text[verb.end : after].lstrip(": "))
+    right_to = verb.end + skipped + end.start() if end else after
+    fore = [t for t in targets if left_from <= t.start and t.end <= verb.start]
+    behind = [t for t in targets if verb.end <= t.start and t.end <= right_to]
+    passive = compiled(words()["passive"]).search(left) is not None
+    apposed = bool(fore) and _APPOSED.fullmatch(text[fore[-1].end : verb.start]) is not None
+    if passive and fore:
+        moved = [(("new" if verb.intent == "changed" else verb.intent), t) for t in behind]
+        onto = compiled(words()["onto"]).search(text[verb.end : right_to]) is not None
+        swap = moved if onto and verb.intent == "changed" else []
+        return [(verb.intent, t) for t in fore] + swap
+    if apposed and (verb.intent != "new" or not behind):
+        return [(verb.intent, t) for t in fore]
+    if behind:
+        return [(verb.intent, t) for t in behind]
+    return [(verb.intent, t) for t in fore] if apposed else []
+
+
+def _foreign(passage: Passage, target: Named) -> bool:
+    """Whether the sentence is about another person, another time or another stay."""
+    span = (target.start, target.end)
+    own = ("negated", "hypothetical", "historical")
+    if asserted(passage, span, shared().cues, own) in _ASSERTED:
+        return True
+    return any(
+        compiled(words()[name]).search(passage.text) for name in ("historical", "other_encounter")
+    )
+
+
+def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | None:
+    """The intent as the sentence means it, None where it says nothing of the kind."""
+    text = passage.text
+    left = text[: verb.start]
+    if _foreign(passage, target):
+        return None
+    around = text[max(0, verb.start - 1) : verb.end + 30]
+    if intent == "held" and compiled(words()["parameters"]).search(around):
+        return None
+    if compiled(words()["negated"]).search(left):
+        return (
+            "hold_planned"
+            if intent == "restart" and re.search(r"\bdo not|should not", left)
+            else None
+        )
+    if intent == "restart":
+        return "restart_planned" if compiled(words()["future"]).search(left) else "restarted"
+    if compiled(words()["hypothetical"]).search(left):
+        return None
+    if intent == "held":
+        at_discharge = passage.section in words()["discharge_sections"]
+        told = compiled(words()["planned"]).search(text) is not None
+        return "hold_planned" if at_discharge or told else "held"
+    return intent
