@@ -23,6 +23,11 @@ Interval = tuple[datetime, datetime]
 MAY_LACK_ADMISSION = frozenset({"labevents", "microbiologyevents", "radiology", "poe", "edstays"})
 """Tables whose rows of an admission may carry no hadm_id: one query an admission misses those."""
 
+NOTES = frozenset({"discharge", "radiology"})
+
+FRAGMENTS = frozenset({"radiology", "prescriptions", "pharmacy", "emar", "inputevents"})
+"""Tables of which one asks by a part of a name: asking for `MR` asks for `MRI` too."""
+
 SLACK = timedelta(minutes=1)
 """Answers show times to the minute, so a bound taken from one may fall short by its seconds."""
 
@@ -63,7 +68,7 @@ def source_seen(
     wanted = [_window(each.since, each.until, anchors) for each in source.windows]
     windows = [window for window in wanted if window is not None]
     for item in source.items or (None,):
-        those = [call for call in reached if item is None or asked(call, item)]
+        those = [call for call in reached if item is None or asked(call, item, source.table)]
         if not those:
             return _not(source, f"{item} was not asked for")
         spans = [span(call) for call in those]
@@ -74,10 +79,17 @@ def source_seen(
     return SourceSeen(table=source.table, seen=True, why=f"call {calls_named}")
 
 
-def asked(call: Called, item: str) -> bool:
-    """Whether a call asked for an item, for a wider pattern, or for everything."""
+def asked(call: Called, item: str, table: str) -> bool:
+    """Whether a call asked for an item of a table, for a wider pattern, or for everything.
+
+    A list of notes shows none of their text, so it asks for no section of a note that it lists.
+    """
     items = call.answer.scope.items
-    return items is None or any(_covers(pattern, item) for pattern in items)
+    if call.tool == "sql":
+        return not undeclared(call)
+    if call.tool == "notes" and table in NOTES:
+        return not any(row.ref.startswith(f"{table}:") for row in call.answer.rows)
+    return items is None or any(_covers(pattern, item, table) for pattern in items)
 
 
 def span(call: Called) -> Interval:
@@ -86,8 +98,10 @@ def span(call: Called) -> Interval:
     return (read(scope.since) or datetime.min, read(scope.until) or datetime.max)
 
 
-def _covers(pattern: str, item: str) -> bool:
+def _covers(pattern: str, item: str, table: str) -> bool:
     wide, narrow = _plain(pattern), _plain(item)
+    if table in FRAGMENTS and wide in narrow:
+        return True
     return wide == narrow or fnmatchcase(narrow, wide.replace("[", "[[]").replace("%", "*"))
 
 
@@ -106,7 +120,7 @@ def _in_encounter(
     unlimited = [call for call in calls if call.answer.scope.encounters is None]
     limited = [call for call in calls if call.answer.scope.encounters is not None]
     if source.encounter == "any":
-        if source.table not in MAY_LACK_ADMISSION and _every_admission(limited, rows):
+        if source.table not in MAY_LACK_ADMISSION and _every_admission(limited, rows, source.table):
             return calls
         return unlimited
     own = {each for each in (anchor.hadm_id, anchor.stay_id) if each is not None}
@@ -121,13 +135,15 @@ def _in_encounter(
     return [*unlimited, *(c for c in limited if own & set(c.answer.scope.encounters or ()))]
 
 
-def _every_admission(limited: list[Called], rows: list[Row]) -> bool:
-    """Whether calls, one an admission, reached every admission that the run came to know."""
-    known = {
-        int(row.cells["hadm_id"])
-        for row in rows
-        if row.ref.startswith("admissions:") and row.cells.get("hadm_id") is not None
-    }
+def _every_admission(limited: list[Called], rows: list[Row], table: str) -> bool:
+    """Whether calls, one an admission, reached every admission that the run came to know.
+
+    Of notes, only the admissions that were seen to have one are to be reached.
+    """
+    listed = [row for row in rows if row.ref.startswith(f"{table}:") and " L" not in row.ref]
+    if table not in NOTES or not listed:
+        listed = [row for row in rows if row.ref.startswith("admissions:")]
+    known = {int(r.cells["hadm_id"]) for r in listed if r.cells.get("hadm_id") is not None}
     reached = {each for call in limited for each in call.answer.scope.encounters or ()}
     return bool(known) and known <= reached
 
