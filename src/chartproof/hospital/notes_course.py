@@ -113,8 +113,8 @@ class Course:
             course += self._medications(changes)
         if style < 0.15:
             course += self._medications(changes)
-        if self.admission.died:
-            course.append(Paragraph("bhc", [self._phrase(author.one(text["death"]))]))
+        end = text["death"] if self.admission.died else text["course_end"][author.register]
+        course.append(Paragraph("bhc", [self._phrase(author.one(end))]))
         if not early:
             course += after
         code = text["code"][: 3 if not self.admission.died else 4]
@@ -130,7 +130,8 @@ class Course:
         heads = author.chance(0.7)
         if heads:
             told.append(Paragraph("bhc", [Phrase(author.one(text["acute_heads"]))], set=True))
-        told += [self._block(p) for p in acute]
+        for p in acute:
+            told += [self._block(p), *self._plan()]
         told += self._by_fact()
         if chronic:
             if heads:
@@ -141,6 +142,12 @@ class Course:
     def _block(self, problem: Problem) -> Paragraph:
         return Paragraph("bhc", [self._phrase(f"# {problem.name}: {problem.text}")])
 
+    def _plan(self) -> list[Paragraph]:
+        if self.admission.died or not self.author.chance(0.6):
+            return []
+        plans = self.author.rng.sample(data("discharge")["plans"], self.author.rng.randint(1, 3))
+        return [Paragraph("bhc", [Phrase(plan) for plan in plans], set=True, gap=False)]
+
     def _story(self) -> list[Paragraph]:
         template = self.author.one(data("discharge")["narrative"])
         told = [
@@ -148,9 +155,7 @@ class Course:
                 "bhc",
                 [
                     self._phrase(
-                        self.author.fill(
-                            template, {"name": p.name.lower(), "text": p.text}, self.slots
-                        )
+                        self.author.fill(template, {"name": p.name, "text": p.text}, self.slots)
                     )
                 ],
             )
@@ -300,7 +305,7 @@ class Course:
         slots: dict[str, Any] = {
             "age": patient.age(self.admission.admittime),
             "history": ", ".join(past) if past else author.one(text["no_history"]),
-            "cc": complaint[:1].lower() + complaint[1:],
+            "cc": ", ".join(_lower(each) for each in complaint.split(", ")),
             "cc_lay": complaint.lower(),
             "problem": acute[0].name.lower() if acute else text["problem_unknown"],
             "problem_lay": acute[0].lay if acute and acute[0].lay else text["problem_unknown"],
@@ -335,6 +340,11 @@ def early(admission: Admission) -> str:
         if series:
             found.append(f"{name} {series[0].number:g}")
     return ", ".join(found[:3])
+
+
+def _lower(text: str) -> str:
+    """A complaint in running text; abbreviations stay as they are."""
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
 def _problems(admission: Admission, author: Author) -> list[Problem]:

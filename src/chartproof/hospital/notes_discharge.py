@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chartproof.hospital import notes_course, notes_medications
+from chartproof.hospital import notes_course, notes_medications, notes_results
 from chartproof.hospital.notes_page import Label, Page, Phrase
 from chartproof.hospital.notes_patient import Admission, Patient
 from chartproof.hospital.notes_phrases import Author, data
 from chartproof.hospital.notes_radiology import Report
-from chartproof.hospital.notes_results import panel_lines
 from chartproof.records.recipe import Medication, Say
 
 _LETTER = ("dinstr",)
@@ -108,7 +107,8 @@ class _Summary:
         self._prose(
             "hpi",
             author.one(text["openers"][author.register]),
-            *author.rng.sample(text["story"], author.rng.randint(1, 3)),
+            *author.rng.sample(text["story"], author.rng.randint(2, 4)),
+            *author.rng.sample(text["story_more"], author.rng.randint(1, 3)),
             *self.course.at("hpi"),
         )
         self.page.gap()
@@ -123,6 +123,9 @@ class _Summary:
                 *self.course.at("ed"),
                 author.one(text["icu_end" if self.admission.icu else "ed_end"]),
             )
+        if author.chance(0.6):
+            self.page.gap()
+            self._prose("hpi", author.one(text["admit_note"]))
 
     def _background(self) -> None:
         author, text = self.author, self.text
@@ -151,22 +154,31 @@ class _Summary:
 
     def _results(self) -> None:
         author, page = self.author, self.page
-        heads = self.text["results_heads"]
+        text = self.text
+        heads = text["results_heads"]
         self._header("results")
-        first, last = panel_lines(self.admission)
+        first, last = notes_results.panel_lines(self.admission)
         if first:
             page.line("results", author.one(heads["admission"]), *first)
         if last:
             page.gap()
             page.line("results", author.one(heads["discharge"]), *last)
+        micro = notes_results.culture_lines(self.admission)
+        if micro:
+            page.gap()
+            page.line("results", author.one(text["micro"]["heads"]), *micro)
         if self.brief.reports:
             page.gap()
             page.line("results", author.one(heads["imaging"]))
+            whole = author.one(self.brief.reports) if author.chance(0.35) else None
             for report in self.brief.reports:
                 page.line("results", f"{report.exam.name} ___: ")
-                page.prose("results", [report.impression])
+                if report is whole:
+                    page.paste("results", report.page)
+                else:
+                    page.prose("results", [report.impression])
         if not first and not self.brief.reports:
-            page.line("results", author.one(self.text["no_results"]))
+            page.line("results", author.one(text["no_results"]))
 
     def _hospital_course(self) -> None:
         self._header("bhc")
@@ -180,7 +192,7 @@ class _Summary:
                 self.page.prose(paragraph.section, paragraph.phrases)
 
     def _lists(self) -> None:
-        lines = notes_medications.home_lines(self.brief.medications)
+        lines = notes_medications.home_lines(self.brief.medications, self.author)
         at_home = any(m.home for m in self.brief.medications)
         self._list("adm_meds", "home_medication_list", lines, empty="___" if at_home else "None")
         lines = notes_medications.discharge_lines(self.brief.medications, self.author)

@@ -32,9 +32,10 @@ class Changes:
         place.get(section, self.course).append(phrase)
 
 
-def home_lines(medications: Sequence[Medication]) -> list[Phrase]:
-    """Lines of the admission list."""
+def home_lines(medications: Sequence[Medication], author: Author) -> list[Phrase]:
+    """Lines of the admission list, in no particular order."""
     listed = [m for m in medications if m.home is not None and "note" in m.home_in]
+    author.rng.shuffle(listed)
     return [
         Phrase(f"{n}. {_regimen(m.home_name or m.drug, m.home)} ", (_HOME,))
         for n, m in enumerate(listed, 1)
@@ -45,7 +46,7 @@ def home_lines(medications: Sequence[Medication]) -> list[Phrase]:
 def discharge_lines(medications: Sequence[Medication], author: Author) -> list[Phrase]:
     """Lines of the discharge list; a held drug may stand among them as held."""
     lines: list[Phrase] = []
-    for m in medications:
+    for m in author.rng.sample(medications, len(medications)):
         n = len(lines) + 1
         if m.discharge is not None:
             text = f"{n}. {_regimen(m.drug, m.discharge)} "

@@ -86,6 +86,15 @@ class Page:
             if n in spans:
                 self._place(phrase.labels, section, *spans[n])
 
+    def paste(self, section: str, other: "Page") -> None:
+        """Copy another note in as it stands, heads and all; what it asserts comes along."""
+        start = len(self.lines)
+        self.lines.extend(other.lines)
+        self.placed.extend(
+            Placed(each.label, section, start + each.line_from, start + each.line_to)
+            for each in other.placed
+        )
+
     def gap(self) -> None:
         """Leave a line that holds one blank, as between sections."""
         if self.lines and self.lines[-1].strip():

@@ -30,6 +30,15 @@ class Code:
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class Culture:
+    """A culture and what grew, None where nothing did."""
+
+    specimen: str
+    test: str
+    organism: str | None
+
+
 @dataclass(frozen=True)
 class Admission:
     """One admission as its summary tells it."""
@@ -50,6 +59,7 @@ class Admission:
     """Names of the ED's home list, once each."""
     ordered: tuple[str, ...]
     labs: tuple[Lab, ...]
+    cultures: tuple[Culture, ...]
 
     def codes(self, *prefixes: str) -> bool:
         """Whether a diagnosis code begins with one of the prefixes."""
@@ -119,6 +129,12 @@ def read(db: duckdb.DuckDBPyConnection, subject_id: int) -> Patient:
         subject_id,
     )
     labs = _labs(db, subject_id)
+    cultures = _rows(
+        db,
+        "select distinct hadm_id, spec_type_desc, test_name, org_name from microbiologyevents "
+        "where subject_id = $s and hadm_id is not null order by all",
+        subject_id,
+    )
     admissions: list[Admission] = []
     for hadm, admit, disch, death, where, expired in _rows(
         db,
@@ -147,6 +163,11 @@ def read(db: duckdb.DuckDBPyConnection, subject_id: int) -> Patient:
                 ordered=tuple(d for h, d in ordered if h == hadm and d),
                 labs=tuple(
                     lab for lab in labs if admit - timedelta(hours=24) <= lab.charttime <= end
+                ),
+                cultures=tuple(
+                    Culture(specimen or "", test or "", grown)
+                    for h, specimen, test, grown in cultures
+                    if h == hadm
                 ),
             )
         )

@@ -1,4 +1,4 @@
-"""Panel lines of Pertinent Results: the clock is kept, the date is scrubbed."""
+"""Pertinent Results: panel lines, whose clock is kept and whose date is scrubbed, and cultures."""
 
 from collections.abc import Iterable
 
@@ -23,6 +23,17 @@ def panel_lines(admission: Admission) -> tuple[list[str], list[str]]:
         if len(times) > 1:
             last.append(_line(panel["specimen"], names, draws[times[-1]]))
     return first, last
+
+
+def culture_lines(admission: Admission) -> list[str]:
+    """Cultures of the admission, once each, in the block capitals of the laboratory."""
+    lines: list[str] = []
+    for culture in admission.cultures:
+        grown = culture.organism or "NO GROWTH."
+        line = f"___ {culture.specimen} {culture.test}-FINAL: \n{grown}"
+        if line not in lines:
+            lines.append(line)
+    return lines[:5]
 
 
 def _line(specimen: str, names: dict[int, str], draw: Iterable[Lab]) -> str:
