@@ -93,11 +93,14 @@ def _identifier(
     if low is None:
         low, high = 70_000_000, 79_000_000
     candidate = low + int(salt[:12], 16) % max(high - low, 1_000)
-    while db.execute(
-        f"select 1 from {table.name} where {column} = $id", {"id": candidate}
-    ).fetchone():
-        candidate += 1
-    return candidate
+    # the first free number from there; a walk would be long where the numbers lie close
+    return db.execute(
+        f"""select min(id) from (
+            select $id::bigint as id
+            union all select {column} + 1 from {table.name} where {column} >= $id)
+        where id not in (select {column} from {table.name} where {column} is not null)""",
+        {"id": candidate},
+    ).fetchall()[0][0]
 
 
 def _distinct(db: duckdb.DuckDBPyConnection, table: TableSpec, ref: str) -> str:

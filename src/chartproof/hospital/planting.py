@@ -168,8 +168,9 @@ class _Planting:
         return cell
 
     def _apply(self, edits: Sequence[Edit]) -> None:
+        known = [tidy.measured(edit) for edit in edits]
         try:
-            apply(self.db, edits, subject_id=self.patient.subject_id, bind=self.bind)
+            apply(self.db, known, subject_id=self.patient.subject_id, bind=self.bind)
         except SpecError as error:
             raise self._wrong(error.what) from error
 

@@ -159,7 +159,7 @@ class _Hospital:
         for name in tables():
             (self.folder / name).mkdir()
         orders = source._orders()  # noqa: SLF001
-        with duckdb.connect(config={"threads": 2}) as db:
+        with duckdb.connect(config={"threads": 1}) as db:
             shared.into(db, per_patient=False)
             for name in tables():
                 if not tables()[name].per_patient:

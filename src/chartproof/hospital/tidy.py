@@ -6,12 +6,39 @@ would betray itself by standing alone or at the end.
 """
 
 import random
+from functools import cache
 
 import duckdb
 
-from chartproof.hospital.vocabulary import labs
+from chartproof.hospital.vocabulary import Lab, labs
+from chartproof.records.edit import Edit, InsertRows, Value
 
 CREATININE = 50912
+
+
+def measured(edit: Edit) -> Edit:
+    """Give an inserted result the unit and the reference range that the laboratory has for it."""
+    if not isinstance(edit, InsertRows) or edit.table != "labevents":
+        return edit
+    return edit.model_copy(update={"rows": tuple(_measured(row) for row in edit.rows)})
+
+
+def _measured(row: dict[str, Value]) -> dict[str, Value]:
+    lab = _items().get(row.get("itemid"))
+    if lab is None:
+        return row
+    return {
+        "valueuom": lab.unit,
+        "ref_range_lower": lab.low,
+        "ref_range_upper": lab.high,
+        "priority": "ROUTINE",
+        **row,
+    }
+
+
+@cache
+def _items() -> dict[Value, Lab]:
+    return {lab.itemid: lab for items in labs().values() for lab in items}
 
 
 def panels(db: duckdb.DuckDBPyConnection, subject_id: int) -> set[int]:
@@ -44,21 +71,28 @@ def _panels(
         "group by 1 having count(*) >= 5 order by 1",
         {"s": subject_id, "mates": mates},
     ).fetchall()
-    for specimen in sorted(now - before):
-        donor = rng.choice(donors)[0] if donors else None
+    came = sorted(now - before) if donors else []
+    if came:
         db.execute(
             """
             insert into labevents by name
             select l.* replace (
-                    $specimen as specimen_id, n.charttime as charttime, n.hadm_id as hadm_id,
+                    p.specimen as specimen_id, n.charttime as charttime, n.hadm_id as hadm_id,
                     n.storetime as storetime, n.priority as priority,
                     l.labevent_id + 1000000000 as labevent_id,
-                    'labevents:' || (l.labevent_id + 1000000000) || '-' || $specimen as row_ref)
-            from labevents l, (select * from labevents
-                where specimen_id = $specimen and subject_id = $s order by labevent_id limit 1) n
-            where l.subject_id = $s and l.specimen_id = $donor and l.itemid = any($mates)
+                    'labevents:' || (l.labevent_id + 1000000000) || '-' || p.specimen as row_ref)
+            from (select unnest($came) as specimen, unnest($donors) as donor) p
+            join labevents l on l.specimen_id = p.donor and l.itemid = any($mates)
+            join labevents n on n.specimen_id = p.specimen and n.itemid = $creatinine
+            where l.subject_id = $s and n.subject_id = $s
             """,
-            {"specimen": specimen, "donor": donor, "s": subject_id, "mates": mates},
+            {
+                "came": came,
+                "donors": [rng.choice(donors)[0] for _ in came],
+                "mates": mates,
+                "creatinine": CREATININE,
+                "s": subject_id,
+            },
         )
     gone = sorted(before - now)
     db.execute(
