@@ -171,11 +171,12 @@ def test_nothing_was_written_by_any_of_them(worker: Worker) -> None:
 def test_a_bomb_ends_at_the_deadline_and_the_next_query_is_answered(
     full_path: Path, bomb: str
 ) -> None:
-    worker = Worker(full_path, seconds=1.5, memory=1 << 29)
+    worker = Worker(full_path, seconds=2, memory=1 << 29)
+    worker.query("select 1")
     since = perf_counter()
     with pytest.raises(ToolRefusal):
         worker.query(bomb)
-    assert perf_counter() - since < 20  # of which starting the worker takes the most
+    assert perf_counter() - since < 10
     assert worker.query("select 1").rows == [[1]]
     worker.close()
 

@@ -103,5 +103,5 @@ def test_a_trace_that_is_not_there_is_an_error_with_a_remedy(tmp_path: Path) -> 
 def test_a_line_that_is_no_event_is_named(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_bytes(b'{"n": 0}\n')
-    with pytest.raises(RunError, match=r"line 1: the event is not an event|line 1"):
+    with pytest.raises(RunError, match="line 1: the event there is not an event"):
         read(path)

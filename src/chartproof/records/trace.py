@@ -177,35 +177,22 @@ GENESIS = "0" * 64
 """What the first entry is chained to."""
 
 
+def canonical(value: Any) -> str:
+    """The one JSON text of a value: keys sorted, nothing between."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
 def digest(value: Any) -> str:
     """SHA-256 of the canonical JSON of a value."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def chained(n: int, previous: str, event: Event) -> Entry:
-    """Chain an event to the one before it."""
-    body = {"n": n, "previous": previous, "event": event.model_dump(mode="json")}
-    return Entry(n=n, previous=previous, event=event, hash=digest(body))
+def chained(n: int, previous: str, event: Event) -> tuple[str, str]:
+    """The line of an event chained to the one before it, and the hash that the next is chained to.
 
-
-def written(entry: Entry) -> str:
-    """An entry as its line of the file: keys sorted, so that the line is what was hashed."""
-    body = {
-        "event": entry.event.model_dump(mode="json"),
-        "hash": entry.hash,
-        "n": entry.n,
-        "previous": entry.previous,
-        "schema": entry.schema_,
-    }
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def broken_at(entries: list[Entry]) -> int | None:
-    """Index of the first entry whose chain does not hold, None where all do."""
-    previous = GENESIS
-    for n, entry in enumerate(entries):
-        if entry != chained(n, previous, entry.event):
-            return n
-        previous = entry.hash
-    return None
+    The line is an `Entry`. It begins with exactly the text that was hashed, so that reading it back
+    proves every byte of it.
+    """
+    body = canonical({"event": event.model_dump(mode="json"), "n": n, "previous": previous})
+    proof = hashlib.sha256(body.encode()).hexdigest()
+    return f'{body[:-1]},"hash":"{proof}","schema":1}}', proof

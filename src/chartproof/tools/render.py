@@ -45,8 +45,7 @@ def sound(text: str) -> str:
 
 
 def _moment(value: datetime) -> str:
-    shown = value.strftime("%H:%M:%S" if value.second or value.microsecond else "%H:%M")
-    return f"{value.year:04}-{value.month:02}-{value.day:02} {shown}"
+    return value.isoformat(" ", "seconds" if value.second or value.microsecond else "minutes")
 
 
 def cell(value: Any) -> str:
@@ -62,7 +61,7 @@ def cell(value: Any) -> str:
         text = text.replace("\r\n", "⏎")
         for end in ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"):
             text = text.replace(end, "⏎")
-    return text.replace("|", "¦")
+    return text.replace("|", "¦") if "|" in text else text
 
 
 def line(row: Row, columns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from chartproof.errors import RunError
-from chartproof.records.trace import GENESIS, Entry, Event, Trace, broken_at, chained, written
+from chartproof.records.trace import GENESIS, Entry, Event, Trace, chained
 
 
 class TraceWriter:
@@ -46,9 +46,9 @@ class TraceWriter:
         Raises:
             RunError: The disk is full or gone.
         """
-        entry = chained(self._n, self._previous, event)
+        line, proof = chained(self._n, self._previous, event)
         try:
-            self._file.write(written(entry).encode() + b"\n")
+            self._file.write(line.encode() + b"\n")
             self._file.flush()
             if self._fsync:
                 os.fsync(self._file.fileno())
@@ -58,7 +58,7 @@ class TraceWriter:
                 remedy="Free disk space and run again.",
             ) from error
         self._n += 1
-        self._previous = entry.hash
+        self._previous = proof
 
     def close(self) -> None:
         """Let go of the file."""
@@ -79,11 +79,25 @@ def read(path: Path) -> Trace:
     Raises:
         RunError: There is no trace, a line is not an event, or the chain does not hold.
     """
-    entries, torn = _entries(path)
-    broken = broken_at(entries)
-    if broken is not None:
-        raise _altered(path, broken, "was altered, moved or taken from another trace")
-    return Trace(events=tuple(entry.event for entry in entries), torn=torn)
+    try:
+        *whole, rest = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise RunError(
+            f"The trace {path.name} cannot be read: {error.strerror}.",
+            remedy="Name the folder of a finished run.",
+        ) from error
+    events: list[Event] = []
+    previous = GENESIS
+    for n, each in enumerate(whole):
+        try:
+            event = Entry.model_validate_json(each).event
+        except ValidationError as error:
+            raise _altered(path, n, "is not an event") from error
+        line, previous = chained(n, previous, event)
+        if line.encode() != each:
+            raise _altered(path, n, "was altered, moved or taken from another trace")
+        events.append(event)
+    return Trace(events=tuple(events), torn=bool(rest))
 
 
 def verify(path: Path) -> str | None:
@@ -99,30 +113,9 @@ def verify(path: Path) -> str | None:
     return None
 
 
-def _entries(path: Path) -> tuple[list[Entry], bool]:
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise RunError(
-            f"The trace {path.name} cannot be read: {error.strerror}.",
-            remedy="Name the folder of a finished run.",
-        ) from error
-    *whole, rest = lines
-    entries: list[Entry] = []
-    for n, each in enumerate(whole):
-        try:
-            entry = Entry.model_validate_json(each)
-        except ValidationError as error:
-            raise _altered(path, n, "is not an event") from error
-        if written(entry).encode() != each:
-            raise _altered(path, n, "was altered")
-        entries.append(entry)
-    return entries, bool(rest)
-
-
 def _altered(path: Path, n: int, how: str) -> RunError:
     return RunError(
-        f"{path.name}, line {n + 1}: the event {how}.",
+        f"{path.name}, line {n + 1}: the event there {how}.",
         remedy="Do not score this run; repeat it.",
     )
 
