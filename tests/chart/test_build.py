@@ -243,6 +243,33 @@ def test_a_killed_build_leaves_nothing_that_passes_for_a_store(tmp_path: Path) -
     assert build(MimicSource(layout.root), store).digest == whole.digest
 
 
+INTERRUPTED = """
+import os, signal, sys, threading
+from pathlib import Path
+from chartproof.chart.build import build
+from chartproof.chart.sources.mimic import MimicSource
+
+class Slow(MimicSource):
+    def stage(self, db, table):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        db.execute("select sum(i * j) from range(1000000) a(i), range(1000000) b(j)")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    build(Slow(Path(sys.argv[1])), Path(sys.argv[2]))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_within_a_query_is_ctrl_c(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "mimic").small()
+    command = [sys.executable, "-c", INTERRUPTED, str(layout.root), str(tmp_path / "store")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout == "interrupted\n"
+    assert not (tmp_path / "store").exists()
+
+
 def test_two_builds_do_not_meet_in_one_folder(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "mimic").small()
 

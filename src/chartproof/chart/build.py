@@ -315,6 +315,11 @@ def _disk_errors(work: Path) -> Generator[None]:
     """Say in words what the disk or the memory refused. The work done so far is kept."""
     try:
         yield
+    except RuntimeError as e:
+        # This is how DuckDB passes on Ctrl-C while a query runs.
+        if str(e) == "Query interrupted":
+            raise KeyboardInterrupt from e
+        raise
     except duckdb.OutOfMemoryException as e:
         raise ChartError(
             f"The build ran out of memory or of room to spill: {first_line(e)}",
