@@ -1,5 +1,6 @@
 """The whole walk in one call: on invented patients, or on real ones in MEDS form."""
 
+import shutil
 from pathlib import Path
 
 from chartproof.api import steps
@@ -50,3 +51,10 @@ def real(
     return steps.write_site(
         home, study="real", title="chartproof on real patients", progress=stage("Grade and draw")
     )
+
+
+def clear(home: Path) -> None:
+    """Remove what a demo made in its folder, and nothing else."""
+    for made in ("store", "store.building", "cases", "labels", "runs", "pages"):
+        shutil.rmtree(home / made, ignore_errors=True)
+    (home / "index.html").unlink(missing_ok=True)

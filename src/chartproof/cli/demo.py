@@ -14,6 +14,10 @@ def demo(
     per_rule: Annotated[int, typer.Option(min=1, help="Cases for each rule.")] = 1,
     seed: Annotated[int, typer.Option(help="Another seed is another hospital.")] = 1,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Begin anew: remove what an earlier demo left there."),
+    ] = False,
     meds: Annotated[
         Path | None,
         typer.Option(help="Folder of MEDS data: renal-trajectory over its real patients instead."),
@@ -26,6 +30,8 @@ def demo(
     from chartproof.api import demo as steps
     from chartproof.leaderboards.terminal import show
 
+    if replace:
+        steps.clear(home)
     with screen.stages() as stage:
         page, tables = (
             steps.real(home, meds, seed=seed, workers=workers, stage=stage)
