@@ -55,6 +55,12 @@ class Context:
         return self.trace.rows()
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """Names of all items of which the run was shown a row."""
+        found = (cell(row, "label") for row in self.rows.values())
+        return frozenset(label for label in found if isinstance(label, str) and label.strip())
+
+    @cached_property
     def prose(self) -> str:
         """The report without its verdict block, white space made one."""
         return " ".join(prose(self.report.text).split())
