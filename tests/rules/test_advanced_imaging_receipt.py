@@ -19,7 +19,7 @@ from chartproof.rules.statements import Note
 
 FOLDER = scenario("advanced-imaging-receipt")
 IN, OUT = at("02 08:00"), at("05 08:00")
-XR = "EXAMINATION:  CHEST (PORTABLE AP)\n\nCOMPARISON:  Chest CT of last week.\n\nFINDINGS:  Clear.\n"
+XR = "EXAMINATION:  CHEST (PORTABLE AP)\n\nCOMPARISON:  Chest CT.\n\nFINDINGS:  Clear.\n"
 CT = "EXAMINATION:  CT HEAD W/O CONTRAST\n\nFINDINGS:  No bleed.\n"
 MR = "EXAMINATION:  MR HEAD W/O CONTRAST\n\nFINDINGS:  Normal.\n"
 

@@ -5,6 +5,7 @@ in brackets); salts, release forms and strengths do not make another drug. A nam
 does not hold is kept as it is written, without a class: nobody guesses what it weighs.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -148,10 +149,9 @@ def unknown(name: str) -> str:
 
 
 def named(text: str, others: Iterable[str] = ()) -> list[Named]:
-    """Drugs and classes that prose names, in order, the longest name first.
+    """Drugs and classes that prose names, in order; of names that overlap, the longest.
 
-    Args:
-        others: Names besides the table's to look for (as lists of the same note write them).
+    `others` are names besides the table's, as lists of the same note write them.
     """
     lower = text.lower()
     found = [
@@ -179,39 +179,53 @@ def named(text: str, others: Iterable[str] = ()) -> list[Named]:
 def tabulate(db: duckdb.DuckDBPyConnection) -> None:
     """Make the temporary tables by which SQL reads the names of a chart.
 
-    `drug_name(name, route, ingredient, product, class)`: every name of `medrecon` and `emar`;
+    `drug_name(name, ingredient, product, class)`: every name of `medrecon` and `emar`;
     `drug_class(class, significance, high_after, interchange, course, otc)`.
     """
-    db.execute(
-        "create or replace temp table drug_class (class VARCHAR, significance VARCHAR, "
-        "high_after VARCHAR[], interchange BOOLEAN, course VARCHAR, otc BOOLEAN)"
-    )
-    db.executemany(
-        "insert into drug_class values (?, ?, ?, ?, ?, ?)",
-        [
-            [
-                group,
-                entry["significance"],
-                list(entry.get("high_after", ())),
-                bool(entry.get("interchange")),
-                entry.get("course"),
-                bool(entry.get("otc")),
-            ]
-            for group, entry in groups().items()
-        ],
-    )
-    names = db.execute(
-        "select name from medrecon union select medication from emar where medication is not null"
-    ).fetchall()
-    db.execute(
-        "create or replace temp table drug_name "
-        "(name VARCHAR, ingredient VARCHAR, product VARCHAR, class VARCHAR)"
-    )
-    rows = [
-        [name, each.ingredient, each.product, each.group]
-        for (name,) in names
-        if name
-        for each in drugs(str(name))
+    classes = [
+        {
+            "class": group,
+            "significance": entry["significance"],
+            "high_after": list(entry.get("high_after", ())),
+            "interchange": bool(entry.get("interchange")),
+            "course": entry.get("course"),
+            "otc": bool(entry.get("otc")),
+        }
+        for group, entry in groups().items()
     ]
-    if rows:
-        db.executemany("insert into drug_name values (?, ?, ?, ?)", rows)
+    _table(
+        db,
+        "drug_class",
+        classes,
+        {
+            "class": "VARCHAR",
+            "significance": "VARCHAR",
+            "high_after": "VARCHAR[]",
+            "interchange": "BOOLEAN",
+            "course": "VARCHAR",
+            "otc": "BOOLEAN",
+        },
+    )
+    written = db.execute(
+        "select name from medrecon where name is not null "
+        "union select medication from emar where medication is not null order by 1"
+    ).fetchall()
+    names = [
+        {"name": name, "ingredient": d.ingredient, "product": d.product, "class": d.group}
+        for (name,) in written
+        for d in drugs(str(name))
+    ]
+    keys = ("name", "ingredient", "product", "class")
+    _table(db, "drug_name", names, dict.fromkeys(keys, "VARCHAR"))
+
+
+def _table(
+    db: duckdb.DuckDBPyConnection, name: str, rows: list[dict[str, Any]], types: dict[str, str]
+) -> None:
+    """One statement for all rows: a statement a row costs more than the reconciliation."""
+    shape = json.dumps([types])
+    db.execute(
+        f"create or replace temp table {name} as "
+        f"select unnest(from_json($rows, '{shape}'), recursive := true)",
+        {"rows": json.dumps(rows)},
+    )

@@ -192,25 +192,19 @@ def _foreign(passage: Passage, target: Named) -> bool:
 
 def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | None:
     """The intent as the sentence means it, None where it says nothing of the kind."""
-    text = passage.text
-    left = text[: verb.start]
-    if _foreign(passage, target):
-        return None
-    around = text[max(0, verb.start - 1) : verb.end + 30]
-    if intent == "held" and compiled(words()["parameters"]).search(around):
+    left = passage.text[: verb.start]
+    around = passage.text[max(0, verb.start - 1) : verb.end + 30]
+    parameter = intent == "held" and compiled(words()["parameters"]).search(around)
+    if parameter or _foreign(passage, target):
         return None
     if compiled(words()["negated"]).search(left):
-        return (
-            "hold_planned"
-            if intent == "restart" and re.search(r"\bdo not|should not", left)
-            else None
-        )
+        forbidden = intent == "restart" and compiled(words()["forbidden"]).search(left)
+        return "hold_planned" if forbidden else None
     if intent == "restart":
         return "restart_planned" if compiled(words()["future"]).search(left) else "restarted"
     if compiled(words()["hypothetical"]).search(left):
         return None
-    if intent == "held":
-        at_discharge = passage.section in words()["discharge_sections"]
-        told = compiled(words()["planned"]).search(text) is not None
-        return "hold_planned" if at_discharge or told else "held"
+    at_discharge = passage.section in words()["discharge_sections"]
+    if intent == "held" and (at_discharge or compiled(words()["planned"]).search(passage.text)):
+        return "hold_planned"
     return intent

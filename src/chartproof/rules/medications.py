@@ -105,16 +105,15 @@ def lines(note: Note, names: tuple[str, ...]) -> Iterator[tuple[str, int, int, s
             top = first + section.text.count("\n", 0, offset)
             bottom = top + text.rstrip().count("\n")
             flat = " ".join(text.split())
-            if compiled(words()["none"]).search(flat):
+            if compiled(words()["none"]).search(_BULLET.sub("", flat)):
                 yield section.name, top, bottom, text, Line(None, none=True)
                 continue
             above = heading(flat)
             if above is not None:
                 group = above
                 continue
-            for part in _parts(flat):
-                for line in _parsed(part, group, copied):
-                    yield section.name, top, bottom, text, line
+            parsed = (line for part in _parts(flat) for line in _parsed(part, group, copied))
+            yield from ((section.name, top, bottom, text, line) for line in parsed)
 
 
 def heading(text: str) -> str | None:
@@ -222,9 +221,8 @@ def _name(body: str) -> str:
         match = pattern.search(body)
         if match and match.start() > 0 and (pattern is _SIG or _unit(match["unit"])):
             cuts.append(match.start())
-    for match in (*_routes_in(body), *_frequencies_in(body)):
-        if match.start() > 0:
-            cuts.append(match.start())
+    marks = (*_routes_in(body), *_frequencies_in(body))
+    cuts += [match.start() for match in marks if match.start() > 0]
     bracket = body.find("(") if "(" in body and body.find("(") < min(cuts) else -1
     closing = body.find(")", bracket)
     name = body[: min(cuts)]

@@ -14,8 +14,11 @@ summary as (              -- the latest summary of the admission
   where hadm_id = $hadm_id and coalesce(note_type, 'DS') = 'DS'
   order by charttime desc nulls last, note_seq desc nulls last, note_id desc limit 1
 ),
-read as (
-  select n.reading, n.value, n.line_from, n.row_ref from noted n join summary using (note_id)
+read as (                 -- lists and intents give JSON, the other readings a word
+  select n.reading, n.value, n.line_from, n.row_ref,
+         case when n.reading in ('home_medications', 'discharge_medications') then n.value end as item,
+         case when n.reading = 'medication_intent' then n.value end as statement
+  from noted n join summary using (note_id)
 ),
 
 -- The lists ------------------------------------------------------------------------------------
@@ -26,7 +29,7 @@ recon as (                -- one drug may have several rows, one per therapeutic
 ),
 line as (
   select reading, line_from, row_ref,
-         from_json(value, '{"drug": "VARCHAR", "product": "VARCHAR", "group": "VARCHAR", "name": "VARCHAR",
+         from_json(item, '{"drug": "VARCHAR", "product": "VARCHAR", "group": "VARCHAR", "name": "VARCHAR",
            "dose": "DOUBLE", "dimension": "VARCHAR", "route": "VARCHAR", "per_day": "DOUBLE",
            "prn": "BOOLEAN", "release": "BOOLEAN", "ends": "BOOLEAN", "held": "BOOLEAN",
            "heading": "VARCHAR", "reason": "VARCHAR", "copied": "BOOLEAN", "none": "BOOLEAN"}') as item
@@ -72,8 +75,8 @@ given_row as (
 
 -- What the summary says ---------------------------------------------------------------------------
 told as (
-  select value ->> 'intent' as intent, value ->> 'drug' as ingredient, value ->> 'class' as class,
-         (value ->> 'at')::integer as place, row_ref
+  select statement ->> 'intent' as intent, statement ->> 'drug' as ingredient, statement ->> 'class' as class,
+         (statement ->> 'at')::integer as place, row_ref
   from read where reading = 'medication_intent'
 ),
 past as (
@@ -179,14 +182,17 @@ endless as (              -- a time-limited course that nothing ends; at home be
 ),
 
 -- Counts --------------------------------------------------------------------------------------------
-found as (
-  select product, rows,
+omission as (
+  select ingredient, product, rows, given,
          case when documented then 'documented'
               when weighs is null then 'unknown'
               when weighs = 'trivial' then 'trivial'
               when weighs = 'high' and (left_held or (given and not disputed)) then 'unintended'
               else 'unclear' end as finding
   from omitted
+),
+found as (
+  select product, rows, finding from omission
   union all
   select product, rows,
          case when documented then 'documented' when weighs is null then 'unknown'
@@ -242,8 +248,8 @@ select
   {value: emar_fact.value, rows: emar_fact.rows} as emar_present,
   {value: unintended.n, rows: unintended.rows} as unintended_high,
   {value: unclear.n, rows: unclear.rows} as unclear_nontrivial,
-  (select admittime from stay) as anchor_admittime,
-  (select dischtime from stay) as anchor_dischtime,
+  (select {value: if(count(distinct product) = 1, min(ingredient), null), rows: []::varchar[]}
+   from omission where finding = 'unintended' and given) as omitted_drug,
   case when home_fact.value and leaving_fact.value and emar_fact.value and unintended.n = 0 and unknown.names is not null
        then 'The table of drugs does not know ' || array_to_string(unknown.names, ', ')
             || ', which differs between the lists.' end as pending
