@@ -52,7 +52,9 @@ class Person:
     def icu(self, begins: str | None, ends: str | None, stay_id: int = STAY) -> "Person":
         return self.add("icustays", hadm_id=HADM, stay_id=stay_id, intime=begins, outtime=ends)
 
-    def lab(self, at: str, value: float, itemid: int = 50912, hadm_id: int | None = HADM) -> "Person":
+    def lab(
+        self, at: str, value: float, itemid: int = 50912, hadm_id: int | None = HADM
+    ) -> "Person":
         return self.add(
             "labevents", labevent_id=100 + self.number(), itemid=itemid, hadm_id=hadm_id,
             charttime=at, storetime=at, value=str(value), valuenum=value, valueuom="mg/dL",

@@ -1,0 +1,200 @@
+"""A study: cells filled once, resumed, refused when they were run differently."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chartproof.catalog.read import policies
+from chartproof.errors import ChartError, RunError, SpecError
+from chartproof.records.case import Anchor, Case
+from chartproof.records.cell import CellInfo
+from chartproof.records.study import Budget, Study
+from chartproof.runs import cells
+from chartproof.runs.run import Task, run
+from chartproof.runs.study import run_study, tasks
+from chartproof.tools.trace import read, verify
+
+QUESTION = (
+    "For ICU patient <subject_id 9000001, hadm_id 8000001> who underwent a CT this admission, did "
+    "the patient develop AKI within 48 h after the CT?"
+)
+
+
+@pytest.fixture
+def chart(person: Any, charted: Any) -> Path:
+    return charted(
+        person()
+        .admission("2150-03-01 08:00", "2150-03-06 12:00")
+        .report("2150-03-02 12:00")
+        .lab("2150-03-01 09:00", 1.0)
+        .lab("2150-03-03 09:00", 1.5)
+    )
+
+
+CASES = [
+    Case(
+        id=f"post-ct-aki-0000000{n}", scenario="post-ct-aki",
+        anchor=Anchor(subject_id=9000001, hadm_id=8000001), charts={"factual": "c.chart"},
+    )
+    for n in range(3)
+]  # fmt: skip
+
+
+def planned(
+    runs: Path, chart: Path, *, prompt: str = QUESTION, budget: Budget | None = None, **study: Any
+) -> list[Task]:
+    asked = Study(
+        **{"id": "trial", "cases": ".", "systems": ("careful", "order-time"), **study},
+        budget=budget or Budget(),
+    )
+    return tasks(
+        asked, CASES, chart_of=lambda _case, _arm: chart, prompt_of=lambda _: prompt, runs=runs
+    )
+
+
+def fill(todo: list[Task], **how: Any) -> list[CellInfo]:
+    return run_study(todo, policies(), clock=time.monotonic, **how)
+
+
+def test_every_cell_of_a_study_is_filled_with_trace_report_and_digests(
+    tmp_path: Path, chart: Path
+) -> None:
+    seen: list[tuple[int, int]] = []
+    found = fill(
+        planned(tmp_path, chart), progress=lambda _c, done, all_: seen.append((done, all_))
+    )
+    assert [c.outcome for c in found] == ["reported"] * 6
+    assert seen == [(n, 6) for n in range(1, 7)]
+    for folder, cell in cells.cells(tmp_path):
+        assert verify(folder / cells.TRACE) is None
+        trace = read(folder / cells.TRACE)
+        assert trace.started is not None
+        assert trace.started.digests == cell.digests
+        assert set(cell.digests) == {
+            "prompt", "tools", "chart", "policies", "system", "budget", "code"}  # fmt: skip
+        assert (folder / cells.REPORT).read_text() == trace.report
+        assert len(trace.calls) == cell.calls > 5
+    assert (
+        '"verdict": "Yes"'
+        in (tmp_path / "trial/careful" / CASES[0].id / "factual/1/report.md").read_text()
+    )
+
+
+def test_the_same_study_again_runs_nothing(tmp_path: Path, chart: Path) -> None:
+    first = fill(planned(tmp_path, chart))
+    stamps = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.json*")}
+    assert fill(planned(tmp_path, chart)) == first
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.json*")} == stamps
+
+
+def test_two_workers_fill_the_same_cells_with_the_same_reports(tmp_path: Path, chart: Path) -> None:
+    fill(planned(tmp_path / "one", chart))
+    found = fill(planned(tmp_path / "two", chart), workers=2)
+    assert [c.system for c in found] == ["careful", "order-time"] * 3
+    texts = [
+        {
+            str(p.relative_to(tmp_path / name)): p.read_text()
+            for p in (tmp_path / name).rglob("report.md")
+        }
+        for name in ("one", "two")
+    ]
+    assert texts[0] == texts[1] != {}
+
+
+def test_another_prompt_under_the_same_id_is_refused_and_nothing_is_overwritten(
+    tmp_path: Path, chart: Path
+) -> None:
+    fill(planned(tmp_path, chart))
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    for workers in (1, 2):
+        with pytest.raises(RunError, match=r"another prompt\. Give the study a new id"):
+            fill(planned(tmp_path, chart, prompt=QUESTION + " Hurry."), workers=workers)
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def test_reaching_a_limit_is_the_agents_failure_and_keeps_its_trace(
+    tmp_path: Path, chart: Path
+) -> None:
+    found = fill(planned(tmp_path, chart, budget=Budget(calls=3), systems=("careful",)))
+    assert {(c.outcome, c.reason) for c in found} == {
+        ("agent_failed", "The limit of 3 calls was reached.")}  # fmt: skip
+    folder, _ = next(cells.cells(tmp_path))
+    trace = read(folder / cells.TRACE)
+    assert len(trace.calls) == 3
+    assert trace.ended is not None
+    assert trace.ended.outcome == "agent_failed"
+    assert not (folder / cells.REPORT).exists()
+
+
+class Failing:
+    """A system whose harness breaks a number of times."""
+
+    name = "failing"
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def digest(self) -> str:
+        return "f"
+
+    def answer(self, prompt: str, specs: Any, call: Any, budget: Budget, **_: Any) -> str:
+        if self.times:
+            self.times -= 1
+            raise RunError("The network is gone.", remedy="Wait.")
+        return call("patient", {})
+
+
+def test_a_failure_of_the_environment_is_marked_and_run_again(tmp_path: Path, chart: Path) -> None:
+    task = planned(tmp_path, chart, systems=("careful",))[0]
+    system = Failing(1)
+    first = run(task, system, policies(), clock=time.monotonic)
+    assert (first.outcome, first.reason) == ("infrastructure", "The network is gone. Wait.")
+    second = run(task, system, policies(), clock=time.monotonic)
+    assert second.outcome == "reported"
+    assert run(task, Failing(9), policies(), clock=time.monotonic) == second
+
+
+def test_an_unknown_system_is_refused_before_anything_runs(tmp_path: Path, chart: Path) -> None:
+    with pytest.raises(SpecError, match="no system `carefull`"):
+        planned(tmp_path, chart, systems=("carefull",))
+
+
+def test_a_missing_chart_is_the_operators_to_repair(tmp_path: Path) -> None:
+    with pytest.raises(ChartError):
+        fill(planned(tmp_path, tmp_path / "absent.chart"), workers=2)
+
+
+def _study_in_child(runs: Path, chart: Path, workers: int) -> None:
+    os.setpgid(0, 0)
+    run_study(planned(runs, chart, attempts=4), policies(), clock=time.monotonic, workers=workers)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_study_loses_the_cells_in_flight_alone_and_resumes(
+    tmp_path: Path, chart: Path, how: signal.Signals
+) -> None:
+    child = multiprocessing.get_context("spawn").Process(
+        target=_study_in_child, args=(tmp_path, chart, 1)
+    )
+    child.start()
+    deadline = time.monotonic() + 60
+    while len(list(cells.cells(tmp_path))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert child.pid is not None
+    os.kill(child.pid, how)
+    child.join(20)
+    whole = list(cells.cells(tmp_path))
+    assert 3 <= len(whole) < 24
+    for folder, _ in whole:
+        assert verify(folder / cells.TRACE) is None
+    found = fill(planned(tmp_path, chart, attempts=4))
+    assert len(found) == 24
+    assert {c.outcome for c in found} == {"reported"}
+    assert not list(tmp_path.rglob("*.part"))
+    kept = dict(cells.cells(tmp_path))
+    assert all(kept[folder] == cell for folder, cell in whole)
