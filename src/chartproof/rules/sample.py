@@ -33,15 +33,22 @@ class Sampler:
         self._numbers = sorted(numbers)
 
     def state(self) -> dict[str, Any]:
-        """A complete, checked state; most facts keep near their default, some go far."""
-        return {fact.name: self.value(fact) for fact in self._scenario.facts}
+        """A complete, checked state: some keep near the defaults, some go far."""
+        kept = self._random.choice((0.1, 0.5, 0.8))
+        return {fact.name: self.value(fact, kept) for fact in self._scenario.facts}
 
-    def value(self, fact: Fact) -> Any:
-        """A value of the fact's type."""
-        if fact.nullable and self._random.random() < 0.3:
-            return None
-        if fact.default is not None and self._random.random() < 0.3:
+    def value(self, fact: Fact, kept: float = 0.1) -> Any:
+        """A value of the fact's type, with the chance `kept` its default."""
+        draw = self._random
+        if fact.default is not None and draw.random() < kept:
             return checked(self._scenario.id, fact, fact.default)
+        if fact.nullable and draw.random() < 0.3:
+            return None
+        numbers = fact.default if isinstance(fact.default, list) else []
+        if numbers and all(isinstance(x, int | float) for x in numbers) and draw.random() < 0.5:
+            near = [x * draw.choice((0.5, 0.7, 0.75, 0.8, 0.9, 1, 1, 1.3, 1.5)) for x in numbers]
+            whole = fact.type.strip().upper().removesuffix("[]") in INTEGERS
+            return checked(self._scenario.id, fact, [round(x) for x in near] if whole else near)
         return checked(self._scenario.id, fact, self._of(fact.type.strip()))
 
     def _of(self, type_: str) -> Any:

@@ -1,0 +1,238 @@
+"""Passages, assertions and readings of notes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chartproof.catalog.read import ROOT, scenario, scenario_ids, shared_reading
+from chartproof.records.notes import Example, Pattern, Reading
+from chartproof.rules.passages import passages, sections
+from chartproof.rules.readers import reader
+from chartproof.rules.statements import Note, asserted, compiled, shared
+
+GOUT = Reading(
+    id="gout", about="Gout", patterns=(Pattern(match=r"\bgout(?:y arthritis)?\b"),),
+    prefer=("stated", "historical", "denied"),
+)  # fmt: skip
+
+
+def read(reading: Reading, text: str, table: str = "discharge") -> list[str]:
+    note = Note(table, "1-DS-1", "DS" if table == "discharge" else "RR", text)
+    return [mention.value for mention in reader(reading)(reading, note)]
+
+
+def catalogue() -> Iterator[tuple[Reading, Example]]:
+    shared_ids = sorted(path.stem for path in (ROOT / "readings").glob("*.yaml"))
+    readings = {id_: shared_reading(id_) for id_ in shared_ids}
+    for id_ in scenario_ids():
+        readings |= {each.id: each for each in scenario(id_).notes}
+    for each in readings.values():
+        for example in each.examples:
+            yield each, example
+
+
+@pytest.mark.parametrize(("reading", "example"), list(catalogue()), ids=lambda each: str(
+    getattr(each, "id", getattr(each, "text", each)))[:60])  # fmt: skip
+def test_every_reading_makes_of_its_examples_what_they_say(
+    reading: Reading, example: Example
+) -> None:
+    found = read(reading, example.text, reading.tables[0])
+    assert found == ([] if example.value is None else [example.value])
+
+
+def test_every_statement_reading_has_examples_that_hold_and_that_fail() -> None:
+    for path in sorted((ROOT / "readings").glob("*.yaml")):
+        reading = shared_reading(path.stem)
+        if reading.kind == "statement":
+            values = [each.value for each in reading.examples]
+            assert any(value is not None for value in values), reading.id
+            assert any(value is None for value in values), reading.id
+
+
+def test_ids_of_readings_are_unique_since_validity_is_kept_by_them() -> None:
+    own = [each.id for id_ in scenario_ids() for each in scenario(id_).notes]
+    by_use = {path.stem for path in Path(ROOT / "readings").glob("*.yaml")}
+    assert len([each for each in own if each not in by_use]) == len(set(own) - by_use)
+
+
+# Sections and sentences ---------------------------------------------------------------------------
+
+SUMMARY = """
+Name:  ___                     Unit No:   ___
+
+Chief Complaint:
+Dyspnea
+
+___ of Present Illness:
+Mr. ___ is a ___ year old man with a history of hypertension who
+presented with two days of dyspnea. He denies chest pain, fever and
+gout.
+
+PAST MEDICAL HISTORY:
+HTN
+Gout
+No diabetes
+- CAD s/p CABG x3
+1. Depression
+
+Family History:
+Father with gout.
+
+Brief Hospital Course:
+# Dyspnea: improved with diuresis; e.g. he walked without oxygen.
+
+Followup Instructions:
+___
+"""
+
+
+def test_sections_are_found_in_both_families_of_headers() -> None:
+    names = [section.name for section in sections(SUMMARY)]
+    assert names == [
+        "", "chief_complaint", "hpi", "pmh", "family", "hospital_course", "followup",
+    ]  # fmt: skip
+
+
+def test_a_sentence_runs_over_wrapped_lines_and_knows_them() -> None:
+    (found,) = [p for p in passages(SUMMARY) if "chest pain" in p.text]
+    assert found.text.startswith("He denies")
+    assert (found.line_from, found.line_to) == (9, 10)
+
+
+def test_items_of_a_list_are_passages_of_their_own() -> None:
+    items = [p.text for p in passages(SUMMARY) if p.section == "pmh"]
+    assert items == ["HTN", "Gout", "No diabetes", "- CAD s/p CABG x3", "1. Depression"]
+
+
+def test_an_abbreviation_does_not_end_a_sentence() -> None:
+    found = [p.text for p in passages("Seen by Dr. ___ today, e.g. for gout. Stable.")]
+    assert found == ["Seen by Dr. ___ today, e.g. for gout.", "Stable."]
+
+
+def test_a_denial_does_not_reach_the_next_item_of_a_list() -> None:
+    assert read(GOUT, "Past Medical History:\nNo diabetes\nGout\n") == ["stated"]
+
+
+def test_one_note_speaks_with_one_voice() -> None:
+    assert read(GOUT, SUMMARY) == ["stated"]
+
+
+@given(st.text(alphabet="abcAB .,;:\n-*#1_?()", max_size=300))
+def test_any_text_is_cut_into_passages_that_are_there(text: str) -> None:
+    lines = text.split("\n")
+    for each in passages(text):
+        assert text[each.start : each.start + len(each.text)] == each.text
+        assert 1 <= each.line_from <= each.line_to <= len(lines)
+        assert each.text.split("\n")[0] in lines[each.line_from - 1]
+
+
+@given(st.text(max_size=400))
+def test_no_text_makes_a_reader_fail(text: str) -> None:
+    for path in sorted((ROOT / "readings").glob("*.yaml")):
+        reading = shared_reading(path.stem)
+        read(reading, text, reading.tables[0])
+
+
+# Assertions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He has gout.", None),
+        ("No gout.", "negated"),
+        ("Denies gout or arthritis.", "negated"),
+        ("He doesn't have gout.", "negated"),
+        ("Gout: none.", "negated"),
+        ("Gout was ruled out.", "negated"),
+        ("No diabetes but gout for years.", None),
+        ("Not only gout but also CAD.", None),
+        ("No longer has gout.", "historical"),
+        ("Gout in the past.", "historical"),
+        ("Possible gout.", "hypothetical"),
+        ("If he develops gout, call us.", "hypothetical"),
+        ("Allopurinol to prevent gout.", "hypothetical"),
+        ("Gout?", "hypothetical"),
+        ("Mother with gout.", "family"),
+        ("Family history of gout.", "family"),
+        ("Gout in his father.", "family"),
+        ("His daughter reports that he has gout.", None),
+        ("His wife has gout.", "other_person"),
+        ("On his last admission he had gout.", "other_encounter"),
+        ("Per prior discharge summary, gout.", "copied"),
+    ],
+)
+def test_a_mention_is_asserted_as_its_sentence_says(text: str, expected: str | None) -> None:
+    (passage,) = passages(text)
+    start = passage.text.lower().index("gout")
+    assert asserted(passage, (start, start + 4), shared().cues) == expected
+
+
+def test_every_mention_in_the_family_history_is_of_the_family() -> None:
+    assert read(GOUT, "Family History:\nGout.\n") == []
+
+
+def test_a_blank_of_a_pattern_matches_any_white_space_and_an_optional_one_none() -> None:
+    assert compiled(r"kidney disease").search("kidney\n  disease")
+    assert compiled(r"stage ?4").search("stage4")
+    assert compiled(r"stage ?4").search("stage\n4")
+    assert compiled(r"a[ -]b").search("a\nb")
+    assert not compiled(r"a\ b").search("a\nb")
+
+
+def test_a_captured_value_is_mapped() -> None:
+    stage = shared_reading("ckd_stage")
+    assert read(stage, "Past Medical History:\nCKD stage IV\n") == ["4"]
+
+
+# Examinations -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "modality"),
+    [
+        ("CT HEAD W/O CONTRAST", "ct"),
+        ("CTA ABD & PELVIS", "cta"),
+        ("CT CHEST W/CONTRAST", "ct"),
+        ("CHEST (PORTABLE AP)", "other"),
+        ("MR HEAD W/O CONTRAST", "mr"),
+        ("MRA NECK W/O CONTRAST", "mra"),
+        ("MRCP (MR ABD W&W/OC)", "mr"),
+        ("CT GUIDED NEEDLE PLACTMENT", "ct_guided"),
+        ("CT INTERVENTIONAL PROCEDURE", "ct_guided"),
+        ("CT-GUIDED NEEDLE LOCALIZATION", "ct_needle"),
+        ("FDG TUMOR IMAGING (PET-CT)", "pet_ct"),
+        ("US GUIDED PARACENTESIS", "us_guided"),
+        ("SECOND OPINION CT TORSO", "outside"),
+        ("VIDEO OROPHARYNGEAL SWALLOW", "fluoroscopy"),
+        ("RENAL U.S.", "other"),
+    ],
+)
+def test_an_exam_name_gives_its_modality(name: str, modality: str) -> None:
+    reading = shared_reading("exam_modality")
+    note = Note("radiology", "1-RR-1", "RR", "No acute findings.", (name,))
+    assert [each.value for each in reader(reading)(reading, note)] == [modality]
+    note = Note("radiology", "1-RR-1", "RR", f"EXAMINATION:  {name}\n\nFINDINGS:  Normal.\n")
+    assert [each.value for each in reader(reading)(reading, note)] == [modality]
+
+
+def test_a_report_with_two_examinations_gives_both() -> None:
+    reading = shared_reading("exam_modality")
+    note = Note("radiology", "1-RR-1", "RR", "Text.", ("CT HEAD", "MR HEAD"))
+    assert [each.value for each in reader(reading)(reading, note)] == ["ct", "mr"]
+
+
+def test_an_examination_line_may_run_over_lines_and_is_cited_by_them() -> None:
+    reading = shared_reading("exam_modality")
+    text = "\nEXAMINATION:  COMPUTED TOMOGRAPHY\nOF THE HEAD\n\nINDICATION:  Fall.\n"
+    (found,) = reader(reading)(reading, Note("radiology", "1-RR-1", "RR", text))
+    assert (found.value, found.line_from, found.line_to) == ("ct", 2, 3)
+
+
+def test_a_report_without_any_name_is_unknown() -> None:
+    reading = shared_reading("exam_modality")
+    (found,) = reader(reading)(reading, Note("radiology", "1", "RR", "Normal findings."))
+    assert found.value == "unknown"
