@@ -128,7 +128,7 @@ class Course:
         chronic = [p for p in self.problems if p.chronic][:4]
         told: list[Paragraph] = []
         heads = author.chance(0.7)
-        if heads:
+        if heads and (acute or self.facts):
             told.append(Paragraph("bhc", [Phrase(author.one(text["acute_heads"]))], set=True))
         for p in acute:
             told += [self._block(p), *self._plan()]

@@ -43,7 +43,8 @@ class Pattern:
 def data(name: str) -> dict[str, Any]:
     """A phrase file by name."""
     text = (files("chartproof.hospital") / "phrases" / f"{name}.yaml").read_text(encoding="utf-8")
-    return cast("dict[str, Any]", yaml.safe_load(text))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where it was built
+    return cast("dict[str, Any]", yaml.load(text, loader))
 
 
 @cache
