@@ -16,10 +16,10 @@ def write(rows: Rows, patient: Patient, rng: random.Random) -> None:
     titles = {(r["icd_code"], int(r["icd_version"])): r["long_title"] for r in _titles()}
     for admission in patient.admissions:
         if admission.ed and admission.ed.recorded:
-            _diagnosis(rows, patient, admission.ed, admission.acute.code(admission.icd),
-                       admission.icd, titles)  # fmt: skip
+            code = (admission.acute.code(admission.icd), admission.icd)
+            _diagnosis(rows, patient, admission.ed, code, titles)
     for visit in patient.ed_only:
-        _diagnosis(rows, patient, visit, rng.choice(conditions("acute")).icd9, 9, titles)
+        _diagnosis(rows, patient, visit, (rng.choice(conditions("acute")).icd9, 9), titles)
 
 
 def _titles() -> list[dict[str, str]]:
@@ -30,8 +30,7 @@ def _diagnosis(
     rows: Rows,
     patient: Patient,
     visit: EdVisit,
-    code: str,
-    version: int,
+    code: tuple[str, int],
     titles: dict[tuple[str, int], str],
 ) -> None:
     rows.add(
@@ -39,9 +38,9 @@ def _diagnosis(
         subject_id=patient.subject_id,
         stay_id=visit.stay_id,
         seq_num=1,
-        icd_code=code,
-        icd_version=version,
-        icd_title=titles[code, version].upper(),
+        icd_code=code[0],
+        icd_version=code[1],
+        icd_title=titles[code].upper(),
     )
 
 
@@ -49,17 +48,17 @@ def _vitals(rows: Rows, patient: Patient, visit: EdVisit, rng: random.Random) ->
     heart, pressure = rng.gauss(92, 16), rng.gauss(132, 20)
 
     def now() -> dict[str, float | str | None]:
+        celsius = rng.random() < 0.02
+        warm = round(rng.gauss(36.9, 0.5), 1) if celsius else round(rng.gauss(98.4, 0.9), 1)
         return {
-            # a third of the temperatures are missing, and some are in Celsius
-            "temperature": None if rng.random() < 0.36 else
-            (round(rng.gauss(36.9, 0.5), 1) if rng.random() < 0.02 else round(rng.gauss(98.4, 0.9), 1)),
+            "temperature": None if rng.random() < 0.36 else warm,
             "heartrate": round(heart + rng.gauss(0, 6)),
             "resprate": round(rng.gauss(18, 2)),
             "o2sat": min(round(rng.gauss(97, 2)), 100),
             "sbp": round(pressure + rng.gauss(0, 8)),
             "dbp": round(pressure * 0.57 + rng.gauss(0, 6)),
             "pain": rng.choice(["0", "0", "0", "3", "5", "8", "10", "unable", None]),
-        }  # fmt: skip
+        }
 
     rows.add(
         "triage",

@@ -26,8 +26,8 @@ def write(rows: Rows, patient: Patient, ids: Ids, rng: random.Random) -> None:
         _codes(rows, patient, admission, rng)
     for visit in patient.ed_only:
         _ed_stay(rows, patient, visit)
-        _transfer(rows, patient, None, visit.stay_id, "ED", "Emergency Department",
-                  (visit.arrive, visit.leave))  # fmt: skip
+        _transfer(rows, patient, None, transfer_id=visit.stay_id, kind="ED",
+                  unit="Emergency Department", span=(visit.arrive, visit.leave))  # fmt: skip
     _measurements(rows, patient, rng)
 
 
@@ -108,8 +108,8 @@ def _transfers(
     hadm_id, stay = admission.hadm_id, admission.icu
     if admission.ed:
         visit = admission.ed
-        _transfer(rows, patient, hadm_id, visit.stay_id, "ED", "Emergency Department",
-                  (visit.arrive, visit.leave))  # fmt: skip
+        _transfer(rows, patient, hadm_id, transfer_id=visit.stay_id, kind="ED",
+                  unit="Emergency Department", span=(visit.arrive, visit.leave))  # fmt: skip
     moves: list[tuple[int, str]] = [(admission.start, admission.ward)]
     if stay:
         moves.append((stay.start, stay.unit))
@@ -119,14 +119,18 @@ def _transfers(
         until = moves[n + 1][0] if n + 1 < len(moves) else admission.end
         own = stay.stay_id if stay and at == stay.start else ids.person("stay")
         kind = "admit" if n == 0 else "transfer"
-        _transfer(rows, patient, hadm_id, own, kind, unit, (at, until))
-    _transfer(rows, patient, hadm_id, ids.person("stay"), "discharge", None, (admission.end, None))
+        _transfer(rows, patient, hadm_id, transfer_id=own, kind=kind, unit=unit, span=(at, until))
+    _transfer(
+        rows, patient, hadm_id, transfer_id=ids.person("stay"), kind="discharge", unit=None,
+        span=(admission.end, None),
+    )  # fmt: skip
 
 
 def _transfer(
     rows: Rows,
     patient: Patient,
     hadm_id: int | None,
+    *,
     transfer_id: int,
     kind: str,
     unit: str | None,

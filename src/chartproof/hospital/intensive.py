@@ -56,6 +56,24 @@ _SCORES = {
 _POINTS = {220739: (3, 4), 223900: (4, 5), 223901: (5, 6)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Bed:
+    """Who lies where."""
+
+    patient: Patient
+    admission: Admission
+    stay: IcuStay
+
+    @property
+    def who(self) -> dict[str, int]:
+        """The three identifiers that every ICU row bears."""
+        return {
+            "subject_id": self.patient.subject_id,
+            "hadm_id": self.admission.hadm_id,
+            "stay_id": self.stay.stay_id,
+        }
+
+
 class _Columns:
     """Parts of one table, joined at the end."""
 
@@ -78,24 +96,18 @@ def write(
     charted, words, urine = _Columns(), _Columns(), _Columns()
     for patient in patients:
         for admission in patient.admissions:
-            stay = admission.icu
-            if stay:
-                _chart(charted, patient, admission, stay, rng, density)
-                _describe(words, patient, admission, stay, rng, density)
-                _void(urine, patient, admission, stay, rng, density)
-                _procedures(rows, patient, admission, stay, ids, rng)
-                _infusions(rows, patient, admission, stay, ids, rng)
-                _dates(rows, patient, admission, stay, rng)
+            if admission.icu:
+                bed = _Bed(patient, admission, admission.icu)
+                _chart(charted, bed, rng, density)
+                _describe(words, bed, rng, density)
+                _void(urine, bed, rng, density)
+                _procedures(rows, bed, ids, rng)
+                _infusions(rows, bed, ids, rng)
+                _dates(rows, bed, rng)
     if charted.parts:
         _numbers(rows, charted, rng)
         _texts(rows, words, rng)
         _urine(rows, urine, rng)
-
-
-def _who(patient: Patient, admission: Admission, stay: IcuStay) -> dict[str, int]:
-    return {
-        "subject_id": patient.subject_id, "hadm_id": admission.hadm_id, "stay_id": stay.stay_id,
-    }  # fmt: skip
 
 
 def _hours(stay: IcuStay, step: float) -> np.ndarray:
@@ -105,41 +117,42 @@ def _hours(stay: IcuStay, step: float) -> np.ndarray:
 
 def _chart(
     out: _Columns,
-    patient: Patient,
-    admission: Admission,
-    stay: IcuStay,
+    bed: _Bed,
     rng: np.random.Generator,
     density: float,
 ) -> None:
     for series in _SERIES:
-        if series.ventilated and not stay.ventilated:
+        if series.ventilated and not bed.stay.ventilated:
             continue
-        at = _hours(stay, series.hours if series.hours >= 24 else series.hours / density)
+        at = _hours(bed.stay, series.hours if series.hours >= 24 else series.hours / density)
         count = len(at)
-        center = patient.weight_kg if series.itemid == 224639 else series.center
+        center = bed.patient.weight_kg if series.itemid == 224639 else series.center
         level = center + series.between * rng.standard_normal()
         value = level + series.within * rng.standard_normal(count)
         value = np.clip(value, series.low, series.high)
         # one in five is charted off the full hour
         at = at + (rng.random(count) < 0.16) * rng.integers(1, 59, count) * 60
         out.add(count, itemid=series.itemid, at=at, value=np.round(value, series.digits),
-                digits=series.digits, **_who(patient, admission, stay))  # fmt: skip
-    for itemid, value, digits in ((226512, patient.weight_kg, 1), (226730, patient.height_cm, 0)):
-        out.add(1, itemid=itemid, at=np.array([stay.start + 20 * 60]), value=np.array([value]),
-                digits=digits, **_who(patient, admission, stay))  # fmt: skip
+                digits=series.digits, **bed.who)  # fmt: skip
+    for itemid, value, digits in (
+        (226512, bed.patient.weight_kg, 1),
+        (226730, bed.patient.height_cm, 0),
+    ):
+        out.add(1, itemid=itemid, at=np.array([bed.stay.start + 20 * 60]), value=np.array([value]),
+                digits=digits, **bed.who)  # fmt: skip
     for itemid, points in _POINTS.items():
-        at = _hours(stay, 4 / density)
+        at = _hours(bed.stay, 4 / density)
         value = np.array(points)[(rng.random(len(at)) < 0.75).astype(int)].astype(float)
         out.add(len(at), itemid=itemid, at=at, value=value, digits=0,
-                **_who(patient, admission, stay))  # fmt: skip
+                **bed.who)  # fmt: skip
     if rng.random() < 0.1:
-        late = np.array([stay.end + int(rng.integers(1, 5)) * HOUR])
+        late = np.array([bed.stay.end + int(rng.integers(1, 5)) * HOUR])
         out.add(1, itemid=220045, at=late, value=np.array([84.0]), digits=0,
-                **_who(patient, admission, stay))  # fmt: skip
+                **bed.who)  # fmt: skip
     if rng.random() < 0.04:
-        odd = np.array([stay.start + 3 * HOUR])
+        odd = np.array([bed.stay.start + 3 * HOUR])
         out.add(1, itemid=220052, at=odd, value=np.array([-4.0]), digits=0,
-                **_who(patient, admission, stay))  # fmt: skip
+                **bed.who)  # fmt: skip
 
 
 def _numbers(rows: Rows, out: _Columns, rng: np.random.Generator) -> None:
@@ -173,18 +186,16 @@ def _numbers(rows: Rows, out: _Columns, rng: np.random.Generator) -> None:
 
 def _describe(
     out: _Columns,
-    patient: Patient,
-    admission: Admission,
-    stay: IcuStay,
+    bed: _Bed,
     rng: np.random.Generator,
     density: float,
 ) -> None:
     for itemid, options in values()["chart_text"].items():
-        at = _hours(stay, 24 if itemid == "223758" else 6 / density)
+        at = _hours(bed.stay, 24 if itemid == "223758" else 6 / density)
         weights = np.array(list(options.values()), dtype=float)
         index = rng.choice(len(options), len(at), p=weights / weights.sum())
         texts = np.array(list(options), dtype=object)[index]
-        out.add(len(at), itemid=int(itemid), at=at, text=texts, **_who(patient, admission, stay))
+        out.add(len(at), itemid=int(itemid), at=at, text=texts, **bed.who)
 
 
 def _texts(rows: Rows, out: _Columns, rng: np.random.Generator) -> None:
@@ -205,18 +216,16 @@ def _texts(rows: Rows, out: _Columns, rng: np.random.Generator) -> None:
 
 def _void(
     out: _Columns,
-    patient: Patient,
-    admission: Admission,
-    stay: IcuStay,
+    bed: _Bed,
     rng: np.random.Generator,
     density: float,
 ) -> None:
     foley = rng.random() < 0.7
-    at = _hours(stay, (2 if foley else 5) / density)
+    at = _hours(bed.stay, (2 if foley else 5) / density)
     mid = 120 if foley else 260
     value = np.round(mid * np.exp(0.55 * rng.standard_normal(len(at))) / 5) * 5
     out.add(len(at), itemid=226559 if foley else 226560, at=at, value=value,
-            **_who(patient, admission, stay))  # fmt: skip
+            **bed.who)  # fmt: skip
 
 
 def _urine(rows: Rows, out: _Columns, rng: np.random.Generator) -> None:
@@ -236,114 +245,150 @@ def _urine(rows: Rows, out: _Columns, rng: np.random.Generator) -> None:
 
 def _procedures(
     rows: Rows,
-    patient: Patient,
-    admission: Admission,
-    stay: IcuStay,
+    bed: _Bed,
     ids: Ids,
     rng: np.random.Generator,
 ) -> None:
-    length = stay.end - stay.start
+    length = bed.stay.end - bed.stay.start
     done: list[tuple[int, int, int, str, str]] = [
-        (224275, stay.start, stay.end, "Peripheral Lines", "ContinuousProcess"),
+        (224275, bed.stay.start, bed.stay.end, "Peripheral Lines", "ContinuousProcess"),
     ]  # fmt: skip
-    if stay.ventilated:
-        done.append((225792, stay.start, stay.start + int(length * 0.7), "Ventilation",
+    if bed.stay.ventilated:
+        done.append((225792, bed.stay.start, bed.stay.start + int(length * 0.7), "Ventilation",
                      "ContinuousProcess"))  # fmt: skip
-        done.append((224385, stay.start, stay.start + 60, "Intubation/Extubation", "Task"))
-        done.append((227194, stay.start + int(length * 0.7), stay.start + int(length * 0.7) + 60,
-                     "Intubation/Extubation", "Task"))  # fmt: skip
+        done.append((224385, bed.stay.start, bed.stay.start + 60, "Intubation/Extubation", "Task"))
+        freed = bed.stay.start + int(length * 0.7)
+        done.append((227194, freed, freed + 60, "Intubation/Extubation", "Task"))
     if rng.random() < 0.35:
-        done.append((225752, stay.start + HOUR, stay.end, "Invasive Lines", "ContinuousProcess"))
-    for itemid, start, end, category, how in done:
-        start, end = start // 60 * 60, end // 60 * 60
+        done.append(
+            (225752, bed.stay.start + HOUR, bed.stay.end, "Invasive Lines", "ContinuousProcess")
+        )
+    for itemid, begun, ended, category, how in done:
+        start, end = begun // 60 * 60, ended // 60 * 60
         serial = ids.serial("order")
         minutes = (end - start) // 60
         rows.add(
-            "procedureevents", **_who(patient, admission, stay),
+            "procedureevents", **bed.who,
             caregiver_id=int(_caregivers(rng, 1)[0]), starttime=start, endtime=end, storetime=end,
             itemid=itemid, value=minutes if how == "ContinuousProcess" else 1,
             valueuom="min" if how == "ContinuousProcess" else None, orderid=serial,
             linkorderid=serial, ordercategoryname=category, ordercategorydescription=how,
-            patientweight=patient.weight_kg, isopenbag=1, continueinnextdept=0,
+            patientweight=bed.patient.weight_kg, isopenbag=1, continueinnextdept=0,
             statusdescription="FinishedRunning", originalamount=minutes, originalrate=1,
         )  # fmt: skip
 
 
-def _infusions(
-    rows: Rows,
-    patient: Patient,
-    admission: Admission,
-    stay: IcuStay,
-    ids: Ids,
-    rng: np.random.Generator,
-) -> None:
-    """Fluids, a pressor with its rate changes, and an antibiotic; each with its ingredients."""
-    common = {**_who(patient, admission, stay), "patientweight": patient.weight_kg}
-    at = stay.start + int(rng.integers(1, 4)) * HOUR
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A line of `inputevents`. A changed rate is a new line of the same `link`."""
 
-    def give(
-        itemid: int, start: int, end: int, amount: tuple[float, str], rate: tuple[float, str] | None,
-        order: tuple[int, int], how: tuple[str, str, str], status: str = "FinishedRunning",
-    ) -> None:  # fmt: skip
-        rows.add(
-            "inputevents", **common, caregiver_id=int(_caregivers(rng, 1)[0]), starttime=start,
-            endtime=end, storetime=end + int(rng.integers(0, 30)) * 60, itemid=itemid,
-            amount=round(amount[0], 4), amountuom=amount[1], rate=rate[0] if rate else None,
-            rateuom=rate[1] if rate else None, orderid=order[0], linkorderid=order[1],
-            ordercategoryname=how[0], ordercomponenttypedescription="Main order parameter",
-            ordercategorydescription=how[1], totalamount=amount[0] if how[2] == "ml" else 250,
-            totalamountuom="ml", isopenbag=0, continueinnextdept=0, statusdescription=status,
-            originalamount=round(amount[0], 4), originalrate=rate[0] if rate else amount[0],
-        )  # fmt: skip
-        if amount[1] == "ml":
-            rows.add(
-                "ingredientevents", **_who(patient, admission, stay),
-                caregiver_id=int(_caregivers(rng, 1)[0]), starttime=start, endtime=end,
-                storetime=end, itemid=220490, amount=amount[0], amountuom="ml",
-                rate=rate[0] if rate else None, rateuom=rate[1] if rate else None,
-                orderid=order[0], linkorderid=order[1], statusdescription=status,
-                originalamount=0, originalrate=rate[0] if rate else amount[0],
-            )  # fmt: skip
+    itemid: int
+    start: int
+    end: int
+    amount: float
+    unit: str
+    rate: float | None
+    rate_unit: str | None
+    order: int
+    link: int
+    category: str
+    how: str
+    status: str = "FinishedRunning"
 
-    serial = ids.serial("order")
-    hours = min(int(rng.integers(4, 12)), max((stay.end - at) // HOUR, 1))
-    give(225158, at, at + hours * HOUR, (75.0 * hours, "ml"), (75.0, "mL/hour"), (serial, serial),
-         ("02-Fluids (Crystalloids)", "Continuous IV", "ml"))  # fmt: skip
-    if rng.random() < 0.5:
-        serial = ids.serial("order")
-        give(225158, at, at + 60, (500.0, "ml"), None, (serial, serial),
-             ("03-IV Fluid Bolus", "Bolus", "ml"))  # fmt: skip
+
+def _infusions(rows: Rows, bed: _Bed, ids: Ids, rng: np.random.Generator) -> None:
+    """Write fluids, a pressor with its rate changes, an antibiotic; fluids with ingredients."""
+    at = bed.stay.start + int(rng.integers(1, 4)) * HOUR
+    given = _fluids(bed, at, ids, rng)
     if rng.random() < 0.3:
-        link = ids.serial("order")
-        start, rate = at, 0.1
-        for n in range(int(rng.integers(2, 6))):
-            end = start + int(rng.integers(1, 5)) * HOUR
-            if end > stay.end:
-                break
-            amount = rate * patient.weight_kg * (end - start) / 60 / 1000
-            own = link if n == 0 else ids.serial("order")
-            give(221906, start, end, (amount, "mg"), (round(rate, 4), "mcg/kg/min"), (own, link),
-                 ("01-Drips", "Continuous Med", ""), "ChangeDose/Rate")  # fmt: skip
-            start, rate = end, float(np.clip(rate + rng.normal(0, 0.05), 0.02, 0.5))
-    if admission.acute.tag == "infection":
-        for day in range(max((stay.end - stay.start) // DAY, 1)):
-            start = stay.start + day * DAY + 2 * HOUR
-            serial = ids.serial("order")
-            if start < stay.end:
-                give(225798, start, start + 60, (1.0, "dose"), None, (serial, serial),
-                     ("08-Antibiotics (IV)", "Drug Push", "dose"))  # fmt: skip
+        given += _pressor(bed, at, ids, rng)
+    if bed.admission.acute.tag == "infection":
+        for day in range(max((bed.stay.end - bed.stay.start) // DAY, 1)):
+            start = bed.stay.start + day * DAY + 2 * HOUR
+            one = ids.serial("order")
+            if start < bed.stay.end:
+                dose = _Given(225798, start, start + 60, 1.0, "dose", None, None, one, one,
+                              "08-Antibiotics (IV)", "Drug Push")  # fmt: skip
+                given.append(dose)
+    for each in given:
+        _input(rows, bed, each, rng)
 
 
-def _dates(
-    rows: Rows, patient: Patient, admission: Admission, stay: IcuStay, rng: np.random.Generator
-) -> None:
-    when = stay.start + int(rng.integers(1, 5)) * HOUR
+def _fluids(bed: _Bed, at: int, ids: Ids, rng: np.random.Generator) -> list[_Given]:
+    one = ids.serial("order")
+    hours = min(int(rng.integers(4, 12)), max((bed.stay.end - at) // HOUR, 1))
+    given = [
+        _Given(225158, at, at + hours * HOUR, 75.0 * hours, "ml", 75.0, "mL/hour", one, one,
+               "02-Fluids (Crystalloids)", "Continuous IV"),
+    ]  # fmt: skip
+    if rng.random() < 0.5:
+        two = ids.serial("order")
+        bolus = _Given(225158, at, at + 60, 500.0, "ml", None, None, two, two,
+                       "03-IV Fluid Bolus", "Bolus")  # fmt: skip
+        given.append(bolus)
+    return given
+
+
+def _pressor(bed: _Bed, at: int, ids: Ids, rng: np.random.Generator) -> list[_Given]:
+    link = ids.serial("order")
+    start, rate = at, 0.1
+    given: list[_Given] = []
+    for n in range(int(rng.integers(2, 6))):
+        end = start + int(rng.integers(1, 5)) * HOUR
+        if end > bed.stay.end:
+            break
+        amount = rate * bed.patient.weight_kg * (end - start) / 60 / 1000
+        own = link if n == 0 else ids.serial("order")
+        step = _Given(221906, start, end, amount, "mg", round(rate, 4), "mcg/kg/min", own, link,
+                      "01-Drips", "Continuous Med", "ChangeDose/Rate")  # fmt: skip
+        given.append(step)
+        start, rate = end, float(np.clip(rate + rng.normal(0, 0.05), 0.02, 0.5))
+    return given
+
+
+def _input(rows: Rows, bed: _Bed, given: _Given, rng: np.random.Generator) -> None:
+    common = {
+        **bed.who,
+        "caregiver_id": int(_caregivers(rng, 1)[0]),
+        "starttime": given.start,
+        "endtime": given.end,
+        "amount": round(given.amount, 4),
+        "amountuom": given.unit,
+        "rate": given.rate,
+        "rateuom": given.rate_unit,
+        "orderid": given.order,
+        "linkorderid": given.link,
+        "statusdescription": given.status,
+        "originalrate": given.rate or given.amount,
+    }
+    fluid = given.unit == "ml"
+    rows.add(
+        "inputevents",
+        **common,
+        storetime=given.end + int(rng.integers(0, 30)) * 60,
+        itemid=given.itemid,
+        ordercategoryname=given.category,
+        ordercomponenttypedescription="Main order parameter",
+        ordercategorydescription=given.how,
+        patientweight=bed.patient.weight_kg,
+        totalamount=given.amount if fluid else 250,
+        totalamountuom="ml",
+        isopenbag=0,
+        continueinnextdept=0,
+        originalamount=round(given.amount, 4),
+    )
+    if fluid:
+        rows.add("ingredientevents", **common, storetime=given.end, itemid=220490, originalamount=0)
+
+
+def _dates(rows: Rows, bed: _Bed, rng: np.random.Generator) -> None:
+    when = bed.stay.start + int(rng.integers(1, 5)) * HOUR
     for itemid, value, unit in (
         (224186, when, "Date and Time"),
-        (224288, stay.start - stay.start % DAY, "Date"),
+        (224288, bed.stay.start - bed.stay.start % DAY, "Date"),
     ):
         rows.add(
-            "datetimeevents", **_who(patient, admission, stay),
+            "datetimeevents", **bed.who,
             caregiver_id=int(_caregivers(rng, 1)[0]), charttime=when, storetime=when + 120,
             itemid=itemid, value=value, valueuom=unit, warning=0,
         )  # fmt: skip

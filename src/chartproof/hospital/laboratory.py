@@ -15,7 +15,7 @@ import pyarrow as pa
 from chartproof.hospital.encounters import provider
 from chartproof.hospital.ids import Ids
 from chartproof.hospital.plan import DAY, HOUR, Admission, Patient
-from chartproof.hospital.rows import Rows, chosen, decimals, maybe
+from chartproof.hospital.rows import Arrow, Rows, chosen, decimals, maybe
 from chartproof.hospital.vocabulary import Lab, labs, pick, values
 
 _MORNING = ("chem", "minerals", "cbc")
@@ -25,6 +25,7 @@ _EXTRA = {
     "thyroid": 0.04, "bnp": 0.04, "dimer": 0.02, "osmo": 0.02, "bloodsmear": 0.03, "uric": 0.02,
     "lipids": 0.03, "diabetes": 0.04, "fibrin": 0.02,
 }  # fmt: skip
+_BEDSIDE = {"lactate": 0.5, "wholeblood": 0.3, "poccreat": 0.04}
 _UNITS = {51249: "%", 50910: "U/L", 51003: "ng/ml", 50915: "ng/mL FEU", 50889: "MG/L"}
 """Another spelling of an item's unit, seen in a share of its rows."""
 
@@ -92,9 +93,8 @@ def _during(admission: Admission, rng: random.Random, draw: Any, density: float)
         at = stay.start + 30 * 60
         step = 8 if stay.ventilated else 20
         while at < stay.end:
-            panels = ["gas"] + [p for p, share in (("lactate", 0.5), ("wholeblood", 0.3),
-                                                   ("poccreat", 0.04)) if rng.random() < share]  # fmt: skip
-            draw(at, admission.hadm_id, panels, stat=True)
+            extra = [p for p, share in _BEDSIDE.items() if rng.random() < share]
+            draw(at, admission.hadm_id, ["gas", *extra], stat=True)
             at += int(rng.gauss(step, 2) / max(density, 0.2)) * HOUR
 
 
@@ -188,9 +188,9 @@ def _words(
     catalogue: list[Lab],
     lab: np.ndarray,
     value: np.ndarray,
-    printed: pa.Array,
+    printed: Arrow,
     rng: np.random.Generator,
-) -> tuple[pa.Array, pa.Array, np.ndarray]:
+) -> tuple[Arrow, Arrow, np.ndarray]:
     """The text of each result, its comment, and whether a number stands beside it."""
     text = np.array(printed.to_pylist(), dtype=object)
     comment = np.full(len(lab), None, dtype=object)
@@ -224,7 +224,7 @@ def _words(
     return pa.array(text, type=pa.string()), pa.array(comment, type=pa.string()), keep
 
 
-def _units(catalogue: list[Lab], lab: np.ndarray, rng: np.random.Generator) -> pa.Array:
+def _units(catalogue: list[Lab], lab: np.ndarray, rng: np.random.Generator) -> Arrow:
     usual: list[str | None] = [item.unit for item in catalogue]
     other: list[str | None] = [_UNITS.get(item.itemid, item.unit) for item in catalogue]
     drift = (rng.random(len(lab)) < 0.25).astype(int)
@@ -238,13 +238,15 @@ def cultures(rows: Rows, patient: Patient, ids: Ids, rng: random.Random) -> None
             continue
         for spec, name, test, title, nothing in values()["microbiology"]:
             if rng.random() < 0.5:
-                _culture(rows, patient, admission, ids, rng, (spec, name, test, title, nothing))
+                what = (spec, name, test, title, nothing)
+                _culture(rows, patient, admission, ids=ids, rng=rng, what=what)
 
 
 def _culture(
     rows: Rows,
     patient: Patient,
     admission: Admission,
+    *,
     ids: Ids,
     rng: random.Random,
     what: tuple[int, str, int, str, str],

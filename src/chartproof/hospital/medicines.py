@@ -59,13 +59,14 @@ def order(
 def _wanted(
     patient: Patient, admission: Admission, rng: random.Random, density: float
 ) -> list[Drug]:
-    tags = {admission.acute.tag}
+    tag = admission.acute.tag
+
+    def ordered(drug: Drug) -> bool:
+        usual = "any" in drug.tags and rng.random() < 0.5 * density
+        return drug.where == "ward" and (usual or (tag in drug.tags and rng.random() < 0.7))
+
     home = [d for d in patient.home if d.where == "both" and rng.random() < 0.85]
-    ward = [
-        d for d in drugs()
-        if d.where == "ward"
-        and ((d.tags & tags and rng.random() < 0.7) or ("any" in d.tags and rng.random() < 0.5 * density))
-    ]  # fmt: skip
+    ward = [d for d in drugs() if ordered(d)]
     return home + [d for d in ward if d not in home]
 
 

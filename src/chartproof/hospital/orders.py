@@ -92,10 +92,10 @@ def routine(book: OrderBook, admission: Admission, rng: random.Random, density: 
     if admission.icu:
         book.add(admission.icu.start - 20 * 60, hadm_id, "ADT orders", "Transfer",
                  details=(("Transfer to", "ICU"),))  # fmt: skip
-    book.add(end - rng.randint(30, 300) * 60, hadm_id, "ADT orders", "Discharge",
-             details=(("Discharge Planning", "Finalized"), ("Discharge When", "Today")))  # fmt: skip
-    code = "DNR (do not attempt resuscitation)" if any(
-        c.icd10 == "Z66" for c in admission.complications) else "Resuscitate (Full code)"  # fmt: skip
+    planning = (("Discharge Planning", "Finalized"), ("Discharge When", "Today"))
+    book.add(end - rng.randint(30, 300) * 60, hadm_id, "ADT orders", "Discharge", details=planning)
+    limited = any(c.icd10 == "Z66" for c in admission.complications)
+    code = "DNR (do not attempt resuscitation)" if limited else "Resuscitate (Full code)"
     book.add(start + rng.randint(5, 90) * 60, hadm_id, "General Care", "Other",
              details=(("Code status", code),))  # fmt: skip
     days = max((end - start) / DAY, 0.5)

@@ -133,7 +133,7 @@ def plan(rng: random.Random, ids: Ids, needs: Needs | None) -> Patient:
         anchor_year=first_year,
         group=_group(moment(spans[0][0]).year),
         race=pick(rng, values()["race"]),
-        insurance="Medicare" if age >= 65 and rng.random() < 0.85 else pick(rng, values()["insurance"]),
+        insurance=_insurance(rng, age),
         language=pick(rng, values()["language"]),
         marital_status=pick(rng, values()["marital_status"]),
         weight_kg=round(rng.gauss(84 if sex == "M" else 71, 15), 1),
@@ -152,8 +152,8 @@ def plan(rng: random.Random, ids: Ids, needs: Needs | None) -> Patient:
                 ids,
                 wanted,
                 (start, end),
-                shift,
-                emar_from,
+                shift=shift,
+                emar_from=emar_from,
                 icu=_chance(rng, wanted.icu if is_anchor else None, 0.4),
                 ed=_chance(rng, wanted.ed if is_anchor else None, 0.65),
                 died=wanted.died
@@ -215,9 +215,9 @@ def _admission(
     ids: Ids,
     wanted: Needs,
     span: tuple[int, int],
+    *,
     shift: int,
     emar_from: int,
-    *,
     icu: bool,
     ed: bool,
     died: bool,
@@ -244,7 +244,9 @@ def _admission(
         icd=10 if real_end >= _ICD10 else 9,
         acute=acute,
         complications=tuple(
-            c for c in conditions("complication") if rng.random() * 100 < c.weight * (2 if icu else 1)
+            c
+            for c in conditions("complication")
+            if rng.random() * 100 < c.weight * (2 if icu else 1)
         ),
         service=acute.service or "MED",
         died=died,
@@ -327,6 +329,12 @@ def _home(rng: random.Random, chronic: tuple[Condition, ...]) -> tuple[Drug, ...
 
 def _share(drug: Drug) -> float:
     return 0.2 if "any" in drug.tags else 0.55
+
+
+def _insurance(rng: random.Random, age: int) -> str:
+    if age >= 65 and rng.random() < 0.85:
+        return "Medicare"
+    return pick(rng, values()["insurance"])
 
 
 def _group(year: int) -> str:

@@ -36,10 +36,15 @@ _CHANCE_OF_A_CONTROL = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One instance to plant: which recipe of which scenario."""
+    """One instance to plant: which recipe of which scenario.
+
+    Attributes:
+        whole_patient: Whether the scenario asks about the patient, not about one encounter.
+    """
 
     recipes: Recipes
     recipe: Recipe
+    whole_patient: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ def plant(
     order: Order,
     patient: Patient,
     exams: Sequence[Exam],
+    *,
     ids: Ids,
     rng: random.Random,
 ) -> Plant:
@@ -66,7 +72,7 @@ def plant(
     Raises:
         SpecError: The recipe names a block, table, column or value that does not exist.
     """
-    return _Planting(db, order, patient, list(exams), ids, rng).run()
+    return _Planting(db, order, patient, list(exams), ids=ids, rng=rng).run()
 
 
 class _Planting:
@@ -78,12 +84,14 @@ class _Planting:
         order: Order,
         patient: Patient,
         exams: list[Exam],
+        *,
         ids: Ids,
         rng: random.Random,
     ) -> None:
         self.db = db
         self.recipe = order.recipe
         self.scenario = order.recipes.scenario
+        self.whole_patient = order.whole_patient
         self.blocks = order.recipes.blocks
         self.patient = patient
         self.exams = exams
@@ -120,13 +128,14 @@ class _Planting:
         say = [self._say(each, first) for block in blocks for each in block.say]
         tidy.after(self.db, self.patient.subject_id, panels, self.rng)
         stay = self.anchor.icu
+        whole = self.whole_patient
         planted = Planted(
             scenario=self.scenario,
             recipe=self.recipe.id,
             rule=self.recipe.rule,
             subject_id=self.patient.subject_id,
-            hadm_id=self.anchor.hadm_id,
-            stay_id=stay.stay_id if stay else None,
+            hadm_id=None if whole else self.anchor.hadm_id,
+            stay_id=stay.stay_id if stay and not whole else None,
             controls=tuple(controls),
             bound={name: _plain(value) for name, value in sorted(self.bind.items())},
         )

@@ -49,7 +49,9 @@ def rows(
         if anchor.ed and medication.home and "medrecon" in medication.home_in:
             edits += _home(medication, known, anchor, n)
         if medication.inpatient:
-            edits += _inpatient(medication, medication.inpatient, known, patient, anchor, ids)
+            edits += _inpatient(
+                medication, medication.inpatient, known, patient=patient, anchor=anchor, ids=ids
+            )
     return edits if bind else []
 
 
@@ -89,6 +91,7 @@ def _inpatient(
     medication: Medication,
     regimen: Regimen,
     known: Drug | None,
+    *,
     patient: Patient,
     anchor: Admission,
     ids: Ids,

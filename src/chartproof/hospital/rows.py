@@ -13,7 +13,10 @@ from chartproof.chart.schema import tables
 Column: TypeAlias = Any
 """A scalar, a list, a numpy array (times in seconds) or an Arrow array."""
 
-_TYPES: dict[str, pa.DataType] = {
+Arrow: TypeAlias = Any
+"""An Arrow array or table; pyarrow has no types of its own."""
+
+_TYPES: dict[str, Any] = {
     "INTEGER": pa.int32(),
     "SMALLINT": pa.int16(),
     "DOUBLE": pa.float64(),
@@ -28,7 +31,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.single: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        self.blocks: dict[str, list[pa.Table]] = defaultdict(list)
+        self.blocks: dict[str, list[Arrow]] = defaultdict(list)
 
     def add(self, table: str, **cells: Any) -> None:
         """Add one row; columns left out are NULL, times are seconds."""
@@ -39,7 +42,7 @@ class Rows:
         if count:
             self.blocks[table].append(_arrow(table, count, columns))
 
-    def arrow(self, table: str) -> pa.Table:
+    def arrow(self, table: str) -> Arrow:
         """All rows of a table, every official column."""
         parts = list(self.blocks[table])
         singles = self.single[table]
@@ -68,7 +71,7 @@ class Rows:
             db.unregister("incoming")
 
 
-def _arrow(table: str, count: int, columns: Mapping[str, Column]) -> pa.Table:
+def _arrow(table: str, count: int, columns: Mapping[str, Column]) -> Arrow:
     spec = tables()[table].columns
     unknown = set(columns) - set(spec)
     if unknown:
@@ -76,7 +79,7 @@ def _arrow(table: str, count: int, columns: Mapping[str, Column]) -> pa.Table:
     return pa.table({name: _column(columns.get(name), kind, count) for name, kind in spec.items()})
 
 
-def _column(cells: Column, kind: str, count: int) -> pa.Array:
+def _column(cells: Column, kind: str, count: int) -> Arrow:
     target = _TYPES[kind]
     if cells is None:
         return pa.nulls(count, target)
@@ -106,7 +109,7 @@ def _column(cells: Column, kind: str, count: int) -> pa.Array:
     return pa.array(data, type=target, mask=mask)
 
 
-def chosen(options: list[str | None], index: np.ndarray) -> pa.Array:
+def chosen(options: list[str | None], index: np.ndarray) -> Arrow:
     """Text by index: `options[index[i]]`."""
     return pa.array(options, type=pa.string()).take(pa.array(index))
 
@@ -116,7 +119,7 @@ def maybe(values: np.ndarray, present: np.ndarray) -> np.ma.MaskedArray[Any, Any
     return np.ma.MaskedArray(values, mask=~present)
 
 
-def decimals(values: np.ndarray, digits: np.ndarray | int) -> pa.Array:
+def decimals(values: np.ndarray, digits: np.ndarray | int) -> Arrow:
     """Numbers as a laboratory prints them, each with its own count of decimals."""
     scale = np.broadcast_to(np.asarray(digits), values.shape)
     out = np.empty(len(values), dtype=object)

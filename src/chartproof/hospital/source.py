@@ -85,12 +85,12 @@ class SyntheticSource(Source):
         self.recipes = catalogued() if recipes is None else list(recipes)
         self.per_rule = per_rule
         self.version = f"1 seed {seed}, {patients} background, {per_rule} a rule"
-        self._print = hashlib.sha256(
-            f"{self.version} {density} {_code()} {[r.model_dump_json() for r in self.recipes]}".encode()
-        ).hexdigest()
+        written = "".join(each.model_dump_json() for each in self.recipes)
+        said = f"{self.version} {density} {_code()} {written}"
+        self._print = hashlib.sha256(said.encode()).hexdigest()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._planted: list[Planted] = []
-        self._sentences: list[Sentence] = []
+        self.planted: list[Planted] = []
+        self.sentences: list[Sentence] = []
 
     def coverage(self) -> tuple[Coverage, ...]:
         """All 41 tables."""
@@ -119,20 +119,23 @@ class SyntheticSource(Source):
     def beside(self, store: Path) -> None:
         """Write what was planted, and the label of every sentence of a note."""
         self._made()
-        for name, lines in ((PLANTED, self._planted), (SENTENCES, self._sentences)):
+        for name, lines in ((PLANTED, self.planted), (SENTENCES, self.sentences)):
             text = "".join(line.model_dump_json() + "\n" for line in lines)
             (store / name).write_text(text, encoding="utf-8")
 
-    def _orders(self) -> list[Order | None]:
+    def orders(self) -> list[Order | None]:
         """Whom to make, in a mixed order: planted and background patients side by side."""
         wanted: list[Order | None] = [None] * self.patients
+        known = scenario_ids()
         for recipes in self.recipes:
+            name = recipes.scenario
+            whole = name in known and scenario(name).scenario.anchor == "patient"
             by_rule: dict[str, list[Order]] = {}
             for recipe in recipes.recipes:
-                by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe))
+                by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe, whole))
             for options in by_rule.values():
                 wanted += [options[n % len(options)] for n in range(self.per_rule)]
-        random.Random(f"{self.seed} order").shuffle(wanted)  # noqa: S311
+        random.Random(f"{self.seed} order").shuffle(wanted)
         return wanted
 
     def _made(self) -> Path:
@@ -158,7 +161,7 @@ class _Hospital:
         dictionaries.write(shared)
         for name in tables():
             (self.folder / name).mkdir()
-        orders = source._orders()  # noqa: SLF001
+        orders = source.orders()
         with duckdb.connect(config={"threads": 1}) as db:
             shared.into(db, per_patient=False)
             for name in tables():
@@ -177,14 +180,14 @@ class _Hospital:
         for n, (order, patient, exams) in enumerate(
             zip(orders, made.patients, made.exams, strict=True)
         ):
-            rng = random.Random(f"{source.seed}:{number}:{n} notes")  # noqa: S311
+            rng = random.Random(f"{source.seed}:{number}:{n} notes")
             say: list[Say] = []
             medications: dict[int, list[Medication]] = {}
             if order:
-                done = plant(db, order, patient, exams, self.ids, rng)
-                source._planted.append(done.planted)  # noqa: SLF001
+                done = plant(db, order, patient, exams, ids=self.ids, rng=rng)
+                source.planted.append(done.planted)
                 exams, say, medications = done.exams, done.say, done.medications  # noqa: PLW2901
-            source._sentences += source.writer(  # noqa: SLF001
+            source.sentences += source.writer(
                 db,
                 subject_id=patient.subject_id,
                 say=say,
