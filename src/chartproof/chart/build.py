@@ -326,6 +326,11 @@ def _disk_errors(work: Path) -> Generator[None]:
             remedy="Free memory and disk space, then build again: it resumes.",
         ) from e
     except (duckdb.IOException, OSError) as e:
+        if "No space left on device" in str(e):
+            raise ChartError(
+                f"The disk of `{work}` is full: No space left on device.",
+                remedy="Free space, then build again: it resumes.",
+            ) from e
         raise ChartError(
             f"The build could not read or write in `{work}`: {first_line(e)}",
             remedy="Check disk space and permissions, then build again: it resumes.",

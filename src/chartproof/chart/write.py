@@ -40,7 +40,7 @@ def write(
         rows = _copy(db, f"select {names} from typed order by all", folder / "part-0.parquet")
         return Written(rows, ())
     _refuse_strays(db, table)
-    warnings = _number_duplicates(db, table) if table.key else ()
+    warnings, repeated = _number_duplicates(db, table) if table.key else ((), False)
     rows = 0
     for number in range(buckets):
         where = "true" if buckets == 1 else f"subject_id % {buckets} = {number}"
@@ -48,11 +48,11 @@ def write(
             continue
         file = bucket(folder, number)
         file.parent.mkdir()
-        rows += _copy(db, _rows(table, where), file)
+        rows += _copy(db, _rows(table, where, repeated=repeated), file)
     return Written(rows, warnings)
 
 
-def _rows(table: TableSpec, where: str) -> str:
+def _rows(table: TableSpec, where: str, *, repeated: bool) -> str:
     """Rows of one bucket, sorted, each with its reference.
 
     The order and the references rest on content alone, never on the order of the file.
@@ -61,6 +61,11 @@ def _rows(table: TableSpec, where: str) -> str:
     place = [c for c in (*table.times[:1], "hadm_id", "stay_id", "seq_num") if c in table.columns]
     order = ", ".join(["subject_id", *place])
     prefix = quoted(f"{table.name}:")
+    if table.key and not repeated:
+        return f"""
+            select {names}, {stem(table)} as row_ref
+            from typed where {where}
+            order by {order}, {table.key}"""
     if table.key:
         by_content = f"{prefix} || left(md5({canonical(table)}), 10)"
         return f"""
@@ -82,8 +87,14 @@ def _rows(table: TableSpec, where: str) -> str:
         order by {order}, row_ref"""
 
 
-def _number_duplicates(db: duckdb.DuckDBPyConnection, table: TableSpec) -> tuple[str, ...]:
-    """Fill the table `duplicates (nth, ordinal)` with rows whose key is not their own."""
+def _number_duplicates(
+    db: duckdb.DuckDBPyConnection, table: TableSpec
+) -> tuple[tuple[str, ...], bool]:
+    """Fill the table `duplicates (nth, ordinal)` with rows whose key is not their own.
+
+    Returns:
+        What to warn of, and whether there are any.
+    """
     key = table.key
     db.execute(f"""
         create or replace temp table duplicates as
@@ -107,7 +118,7 @@ def _number_duplicates(db: duckdb.DuckDBPyConnection, table: TableSpec) -> tuple
             f"{table.name}: {keys} values of {key} stand on {repeated} rows (such as {example}); "
             "the later ones are cited with .2, .3 …"
         )
-    return tuple(warnings)
+    return tuple(warnings), bool(missing or repeated)
 
 
 def _refuse_strays(db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:

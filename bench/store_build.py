@@ -1,0 +1,91 @@
+"""How fast a store is built from compressed CSV, beside `zcat | wc -l` on the same files.
+
+Run by hand: `.venv/bin/python bench/store_build.py [--labs 2000000]`. Laboratory rows of invented
+patients, in order of patient as MIMIC-IV ships them. Both figures come from one run, so that the
+ratio holds on any machine.
+"""
+
+import argparse
+import gzip
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+from chartproof.chart.build import build
+from chartproof.chart.schema import tables
+from chartproof.chart.sources.mimic import MimicSource
+
+ROWS_A_PATIENT = 450
+
+
+def generate(root: Path, labs: int) -> None:
+    """Write a source with so many laboratory rows."""
+    patients = labs // ROWS_A_PATIENT + 1
+    first = 9_000_000
+    written = {
+        "patients": f"""
+            select {first} + i as subject_id, 'F' as gender, 60 as anchor_age, 2150 as anchor_year,
+                '2011 - 2013' as anchor_year_group, null as dod
+            from range({patients}) r(i)""",
+        "admissions": f"""
+            select {first} + i as subject_id, 80000000 + i as hadm_id,
+                timestamp '2150-01-01' as admittime, timestamp '2150-01-09' as dischtime
+            from range({patients}) r(i)""",
+        "labevents": f"""
+            select i + 1 as labevent_id, {first} + i // {ROWS_A_PATIENT} as subject_id,
+                if(i % 2 = 0, 80000000 + i // {ROWS_A_PATIENT}, null) as hadm_id,
+                i // 8 as specimen_id, 50800 + hash(i) % 400 as itemid,
+                timestamp '2150-01-01' + to_minutes((i % {ROWS_A_PATIENT})::int * 20) as charttime,
+                charttime + interval 50 minute as storetime,
+                round((hash(i + 7) % 100000) / 100, 1) as valuenum, valuenum::varchar as value,
+                'mg/dL' as valueuom, 0.4 as ref_range_lower, 1.1 as ref_range_upper,
+                if(hash(i) % 5 = 0, 'abnormal', null) as flag, 'ROUTINE' as priority
+            from range({labs}) r(i)""",
+    }
+    with duckdb.connect() as db:
+        for name, spec in tables().items():
+            if spec.module != "hosp":
+                continue
+            file = root / "hosp" / f"{name}.csv.gz"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if name not in written:
+                with gzip.open(file, "wt") as opened:
+                    opened.write(",".join(spec.columns) + "\n")
+                continue
+            db.execute(f"create or replace view v as {written[name]}")
+            given = {row[0] for row in db.execute("describe v").fetchall()}
+            cells = ", ".join(c if c in given else f"null as {c}" for c in spec.columns)
+            db.execute(
+                f"copy (select {cells} from v) to '{file}' "
+                "(format csv, header, compression gzip, timestampformat '%Y-%m-%d %H:%M:%S')"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labs", type=int, default=2_000_000)
+    labs = parser.parse_args().labs
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "mimic"
+        generate(root, labs)
+        began = time.perf_counter()
+        counted = subprocess.run(
+            f"zcat {root}/hosp/*.csv.gz | wc -l", shell=True, check=True, capture_output=True
+        )
+        counting = time.perf_counter() - began
+        began = time.perf_counter()
+        info = build(MimicSource(root), Path(folder) / "store")
+        building = time.perf_counter() - began
+    rows = sum(each.rows for each in info.coverage)
+    print(f"{os.cpu_count()} processors, {rows:,} rows, {info.patients:,} patients")
+    print(f"zcat | wc -l   {counting:6.2f} s  {int(counted.stdout) / counting:12,.0f} lines/s")
+    print(f"store build    {building:6.2f} s  {rows / building:12,.0f} rows/s")
+    print(f"ratio          {building / counting:6.1f} ×")
+
+
+if __name__ == "__main__":
+    main()
