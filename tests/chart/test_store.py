@@ -113,11 +113,11 @@ def test_the_shown_coverage_has_a_line_for_each_table_and_a_dash_for_what_is_not
     store: Store,
 ) -> None:
     (coverage,) = show(store)
-    assert [row[1].text for row in coverage.rows] == list(tables())
-    line = next(row for row in coverage.rows if row[1].text == "triage")
+    assert [row[0].text for row in coverage.rows] == list(tables())
+    line = next(row for row in coverage.rows if row[0].text == "triage")
     assert (line[2].text, line[2].value) == ("–", None)
     assert "no module ed" in line[4].text
-    labs = next(row for row in coverage.rows if row[1].text == "labevents")
+    labs = next(row for row in coverage.rows if row[0].text == "labevents")
     assert (labs[2].text, labs[2].value) == ("1", 1.0)
 
 

@@ -23,7 +23,7 @@ def _coverage(store: Store) -> Table:
         id="coverage",
         title=f"Store from {info.source} {info.version} ({info.tier} data)",
         population=f"{info.patients} patients, admitted in (shifted) years {years}",
-        columns=("Module", "Table", "Rows", "Columns", "Not covered, and why"),
+        columns=("Table", "Module", "Rows", "Columns", "Not covered, and why"),
         rows=tuple(_covered(each) for each in info.coverage),
         notes=(f"digest {info.digest[:16]}, layout {info.code}, {info.buckets} buckets",),
     )
@@ -40,7 +40,7 @@ def _covered(each: Coverage) -> tuple[Cell, ...]:
         columns = Cell(text=f"{have} of {every}", value=have)
         lacking = f"Without {', '.join(each.missing)}. " if each.missing else ""
         words = lacking + each.why
-    return (Cell(text=each.module), Cell(text=each.table), rows, columns, Cell(text=words))
+    return (Cell(text=each.table), Cell(text=each.module), rows, columns, Cell(text=words))
 
 
 def _accounts(store: Store) -> Table:
