@@ -47,3 +47,8 @@ def test_ed_stay_and_icu_stay_are_not_mistaken_for_each_other(ask: Any) -> None:
     assert "7500010 is an ED stay, and this asks for an ICU stay" in wrong.answer.text
     assert "This patient has: 7000010" in wrong.answer.text
     assert ask("home_medications", stay_id=7000010).refused
+
+
+def test_a_stay_of_a_source_that_is_not_covered_is_not_called_foreign(thin: Any) -> None:
+    text = thin("home_medications", stay_id=7500010).answer.text
+    assert "does not cover edstays" in text

@@ -21,3 +21,9 @@ def test_reports_without_an_admission_are_found_by_time(ask: Any) -> None:
     assert [r.ref for r in ask("imaging", since="2150-03-02").answer.rows] == [
         "radiology:9000010-RR-2"
     ]
+
+
+def test_reports_that_name_no_admission_are_told_of_when_one_was_asked_for(ask: Any) -> None:
+    answer = ask("imaging", hadm_id=8000010).answer
+    assert [row.ref for row in answer.rows] == ["radiology:9000010-RR-1"]
+    assert any(note.startswith("1 such rows of radiology") for note in answer.notes)

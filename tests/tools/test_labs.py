@@ -1,6 +1,16 @@
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
+from chartproof.records.edit import SetRows
+from chartproof.tools.gateway import Gateway
+
+LABS = (files("chartproof.tools") / "labs.sql").read_text(encoding="utf-8")
 
 
 def test_a_result_shows_value_number_unit_and_both_times(ask: Any) -> None:
@@ -8,9 +18,9 @@ def test_a_result_shows_value_number_unit_and_both_times(ask: Any) -> None:
     assert called.answer.text == (
         "call 1 · labs · 1 row · complete\n"
         "ref | charttime | storetime | item | value | valuenum | unit | flag | comments | hadm_id"
-        " | ref_range_lower | ref_range_upper | specimen_id | fluid\n"
+        " | ref_range_lower | ref_range_upper | specimen_id | fluid | bound\n"
         "[labevents:1] | 2150-03-01 03:00 | 2150-03-01 04:10:30 | Creatinine (50912) | 1.0 | 1"
-        " | mg/dL | – | – | – | – | – | – | Blood"
+        " | mg/dL | – | – | – | – | – | – | Blood | –"
     )
 
 
@@ -28,7 +38,7 @@ def test_results_without_an_admission_are_told_of_when_one_was_asked_for(ask: An
     called = ask("labs", items=["50912"], hadm_id="8000010")
     assert [row.ref for row in called.answer.rows] == ["labevents:2"]
     assert called.answer.scope.encounters == (8000010,)
-    assert any(note.startswith("1 of these items' results") for note in called.answer.notes)
+    assert any(note.startswith("1 such rows of labevents between") for note in called.answer.notes)
 
 
 def test_a_window_excludes_its_end(ask: Any) -> None:
@@ -85,3 +95,51 @@ def test_an_admission_that_the_store_cannot_name_is_no_filter(thin: Any, items: 
     assert called.refused
     assert "Ask by time" in called.answer.text
     assert thin("labs", items=items).answer.rows
+
+
+def test_a_value_without_a_number_keeps_its_text_and_tells_its_bound(ask: Any) -> None:
+    row = ask("labs", items=["troponin t"]).answer.rows[0]
+    assert (row.cells["value"], row.cells["valuenum"], row.cells["bound"]) == (
+        "<0.01",
+        None,
+        "< 0.01",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "bound"),
+    [
+        ("GREATER THAN 88", "> 88"),
+        (">=1.5", ">= 1.5"),
+        ("≤ .5", "<= .5"),
+        ("less than 5", "< 5"),
+        ("NEG", None),
+        ("1.5-2.0", None),
+        (">", None),
+        ("___", None),
+        (None, None),
+    ],
+)
+def test_a_bound_is_read_from_signs_and_words(full: Any, value: str | None, bound: str) -> None:
+    sql = LABS.split("from labevents")[0] + (
+        "from (select * replace ($value::varchar as value, null as valuenum) from labevents "
+        "limit 1) as e left join d_labitems as d using (itemid)"
+    )
+    assert full.query(sql, {"value": value})[0]["bound"] == bound
+
+
+def test_a_value_blotted_out_keeps_its_number(ask: Any) -> None:
+    row = ask("labs", items=[50912], hadm_id=8000010).answer.rows[0]
+    assert (row.cells["value"], row.cells["valuenum"]) == ("___", 1.4)
+
+
+def test_an_item_in_several_units_is_named(
+    full_store: Store, tmp_path: Path, policies: Any
+) -> None:
+    edit = SetRows(
+        kind="set", table="labevents", where={"labevent_id": 5}, values={"valueuom": "umol/L"}
+    )
+    cut(full_store, 9000010, tmp_path / "c.chart", [edit])
+    with Chart.open(tmp_path / "c.chart") as chart:
+        text = Gateway(chart, policies, lambda _: None).call("labs", {"items": [50912]})
+    assert "note: Creatinine (50912) stands in several units: mg/dL (2), umol/L (1)" in text

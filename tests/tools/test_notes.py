@@ -84,3 +84,8 @@ def test_a_summary_dated_by_its_day_is_in_a_window_that_touches_the_day(ask: Any
 @given(st.text())
 def test_lines_together_are_the_note(text: str) -> None:
     assert "\n".join(lines_of(text)) == text
+
+
+def test_one_of_several_phrases_suffices(ask: Any) -> None:
+    rows = ask("search_notes", text=["no such thing", "penicillins", "fever"]).answer.rows
+    assert [row.cells["line"] for row in rows if row.cells["hit"]] == [4, 7]

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,25 @@ def test_a_line_that_is_no_event_is_named(tmp_path: Path) -> None:
     path.write_bytes(b'{"n": 0}\n')
     with pytest.raises(RunError, match="line 1: the event there is not an event"):
         read(path)
+
+
+def test_a_writer_that_is_killed_leaves_every_event_it_had_written(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    program = (
+        "import sys; from pathlib import Path; from chartproof.records.trace import Reported; "
+        "from chartproof.tools.trace import TraceWriter; w = TraceWriter(Path(sys.argv[1]))\n"
+        "n = 0\n"
+        "while True:\n"
+        "    w.write(Reported(text=str(n) * 500)); n += 1; print(n, flush=True)\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) > 200:
+                process.kill()
+                break
+        known = int(([line, *process.stdout.read().splitlines()])[-1])
+    events = read(path).events
+    assert len(events) in (known, known + 1)
+    assert events[199] == Reported(text="199" * 500)

@@ -26,7 +26,8 @@ class Scope(Record):
         tables: Tables that were read.
         encounters: hadm_id or stay_id to which the call was limited; None is every encounter.
         since, until: Half-open window, ISO times; None is unbounded.
-        items: Item ids, codes, order types or sections that were asked for; None is all.
+        items: Item ids, codes, order types or sections that were asked for; None is all. Empty
+            where the limits are not known, as of a query in SQL.
         complete: Whether nothing in scope was cut off by a page or a cap. The last page of a query
             whose other pages the same run has read is complete.
         covered: Whether the store covers all of `tables`.

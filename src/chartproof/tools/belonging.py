@@ -35,6 +35,11 @@ class Belonging:
         if given in known:
             return
         other = next((name for name, ids in self._known.items() if given in ids), None)
+        if not known and not self._chart.coverage(_TABLES[kind]).covered:
+            raise ToolRefusal(
+                f"This store does not cover {_TABLES[kind]}: {argument} {given} cannot be known.",
+                remedy="Ask without it, by time.",
+            )
         what = (
             f"{argument} {given} is {_NAMES[other]}, and this asks for {_NAMES[kind]}."
             if other
@@ -52,6 +57,7 @@ class Belonging:
         return found
 
 
+_TABLES = {"admission": "admissions", "icu": "icustays", "ed": "edstays"}
 _NAMES = {"admission": "an admission", "icu": "an ICU stay", "ed": "an ED stay"}
 _IDS = """
 select 'admission' as kind, hadm_id as id from admissions

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from chartproof.chart.chart import Chart
 from chartproof.records.trace import Answer
-from chartproof.tools.listing import Asked, Conditions, listed
+from chartproof.tools.listing import Asked, Conditions, listed, unassigned
 from chartproof.tools.tool import OfAdmission, Tool, Windowed, Words
 
 
@@ -39,6 +39,7 @@ def imaging(chart: Chart, request: Imaging) -> Answer:
             until=request.until,
             items=tuple(request.exam) if request.exam else None,
             page=request.page,
+            notes=unassigned(chart, "radiology", "charttime", request.hadm_id),
         ),
         order="charttime, note_seq",
         columns=(

@@ -1,11 +1,13 @@
 """Laboratory items and results."""
 
+from importlib.resources import files
+
 from pydantic import Field
 
 from chartproof.chart.chart import Chart
 from chartproof.records.trace import Answer
 from chartproof.tools.items import resolve
-from chartproof.tools.listing import Asked, Conditions, listed, need
+from chartproof.tools.listing import Asked, Conditions, listed, unassigned
 from chartproof.tools.tool import OfAdmission, Paged, Tool, Windowed, Word, Words
 
 
@@ -46,23 +48,20 @@ def labs(chart: Chart, request: Labs) -> Answer:
     """List laboratory results, oldest first.
 
     charttime is when the specimen was taken, storetime when the result was known. value is as
-    reported, valuenum the number in it: show both, for either may be missing; the result may stand
-    in comments alone. Many results, of the ED and of clinics above all, carry no hadm_id: prefer a
-    window of time to hadm_id. A label that fits several items gives all of them, and a note.
+    reported, valuenum the number in it: show both, for either may be missing. bound is what a value
+    without a number says (< 0.01); the result may also stand in comments alone. Many results, of
+    the ED and of clinics above all, carry no hadm_id: prefer a window of time to hadm_id. A label
+    that fits several items gives all of them, and a note.
     """
-    need(chart, "labevents", hadm_id=request.hadm_id)
     items = resolve(chart, request.items, "d_labitems", search="lab_items")
     where = Conditions()
     where.equal("e.hadm_id", request.hadm_id)
     where.within("e.charttime", request.since, request.until)
     if items.ids is not None:
         where.add("e.itemid in (select unnest($items))", items=list(items.ids))
-    notes = items.notes
-    if request.hadm_id is not None:
-        notes = (*notes, *_unassigned(chart, request.hadm_id, items.ids))
-    return listed(
+    answer = listed(
         chart,
-        _LABS.format(where=where),
+        f"{_LABS} where {where}",
         Asked(
             ("labevents",),
             encounters=None if request.hadm_id is None else (request.hadm_id,),
@@ -70,29 +69,34 @@ def labs(chart: Chart, request: Labs) -> Answer:
             until=request.until,
             items=items.scope,
             page=request.page,
-            notes=notes,
+            notes=(
+                *items.notes,
+                *unassigned(chart, "labevents", "charttime", request.hadm_id, items.ids),
+            ),
         ),
         order="charttime, itemid",
         columns=(
             *("charttime", "storetime", "item", "value", "valuenum", "unit", "flag", "comments"),
-            *("hadm_id", "ref_range_lower", "ref_range_upper", "specimen_id", "fluid"),
+            *("hadm_id", "ref_range_lower", "ref_range_upper", "specimen_id", "fluid", "bound"),
         ),
         bound=where.bound,
     )
+    return answer.model_copy(update={"notes": (*_units(answer), *answer.notes)})
 
 
-def _unassigned(chart: Chart, hadm_id: int, ids: tuple[int, ...] | None) -> tuple[str, ...]:
-    """Tell of results within the admission that do not name it."""
-    bound = {"hadm_id": hadm_id, "ids": None if ids is None else list(ids)}
-    found = chart.query(_UNASSIGNED, bound)
-    count = found[0]["n"]
-    return (
-        (
-            f"{count} of these items' results between admission and discharge carry no hadm_id "
-            "and are not shown: ask by since and until",
-        )
-        if count
-        else ()
+def _units(answer: Answer) -> tuple[str, ...]:
+    """Name the items whose results on this page stand in several units: they do not compare."""
+    units: dict[str, dict[str, int]] = {}
+    for row in answer.rows:
+        if row.cells["valuenum"] is not None:
+            seen = units.setdefault(row.cells["item"], {})
+            unit = row.cells["unit"] or "no unit"
+            seen[unit] = seen.get(unit, 0) + 1
+    return tuple(
+        f"{item} stands in several units: "
+        + ", ".join(f"{unit} ({count})" for unit, count in sorted(seen.items()))
+        for item, seen in units.items()
+        if len(seen) > 1
     )
 
 
@@ -107,19 +111,6 @@ left join (
 ) as e using (itemid)
 where {where}
 """
-_LABS = """
-select e.row_ref as ref, e.charttime, e.storetime,
-    coalesce(d.label, 'item') || ' (' || e.itemid || ')' as item, e.value, e.valuenum,
-    e.valueuom as unit, e.flag, e.comments, e.hadm_id, e.ref_range_lower, e.ref_range_upper,
-    e.specimen_id, d.fluid, e.itemid, d.label, e.valueuom, e.priority
-from labevents as e left join d_labitems as d using (itemid)
-where {where}
-"""
-_UNASSIGNED = """
-select count(*) as n from labevents as e, admissions as a
-where a.hadm_id = $hadm_id and e.hadm_id is null and e.charttime >= a.admittime
-    and e.charttime < a.dischtime
-    and ($ids::integer[] is null or e.itemid in (select unnest($ids::integer[])))
-"""
+_LABS = (files("chartproof.tools") / "labs.sql").read_text(encoding="utf-8")
 
 TOOLS = (Tool("lab_items", LabItems, lab_items), Tool("labs", Labs, labs))

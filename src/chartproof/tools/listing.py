@@ -105,6 +105,7 @@ def listed(
     `sql` is a SELECT without order; columns beyond `columns` go to the typed rows alone. `order`
     names columns of it; `ref` is appended, so that pages never share a row.
     """
+    _need(chart, asked.tables, bound or {})
     query = (
         f"select *, count(*) over () as total_ from ({sql}) order by {order}, ref "
         f"limit {PAGE} offset {(asked.page - 1) * PAGE}"
@@ -172,19 +173,39 @@ def page_of(rows: Sequence[dict[str, Any]], page: int) -> list[dict[str, Any]]:
     return list(rows[(page - 1) * PAGE : page * PAGE])
 
 
-def need(chart: Chart, table: str, **asked: Any) -> None:
-    """Refuse to filter by a column that the store does not fill: nothing would be found, wrongly.
+def unassigned(
+    chart: Chart, table: str, time: str, hadm_id: int | None, items: Sequence[int] | None = None
+) -> tuple[str, ...]:
+    """Tell of rows within an admission, its ED visit included, that do not name it."""
+    if hadm_id is None:
+        return ()
+    bound: dict[str, Any] = {"hadm_id": hadm_id}
+    limit = ""
+    if items is not None:
+        limit, bound["items"] = "and e.itemid in (select unnest($items))", list(items)
+    count = chart.query(_UNASSIGNED.format(table=table, time=time, limit=limit), bound)[0]["n"]
+    return (
+        f"{count} such rows of {table} between admission and discharge carry no hadm_id and are "
+        "not shown: ask by since and until",
+    ) * (count > 0)
 
-    Raises:
-        ToolRefusal: One of the columns was asked for and is missing.
-    """
-    missing = chart.coverage(table).missing
-    for column, value in asked.items():
-        if value is not None and column in missing:
-            raise ToolRefusal(
-                f"This store does not fill {table}.{column}, so nothing can be found by it.",
-                remedy="Ask by time instead (since, until), or without that argument.",
-            )
+
+_UNASSIGNED = """
+select count(*) as n from {table} as e, admissions as a
+where a.hadm_id = $hadm_id and e.hadm_id is null and e.{time} < a.dischtime
+    and e.{time} >= coalesce(a.edregtime, a.admittime) {limit}
+"""
+
+
+def _need(chart: Chart, tables: Sequence[str], bound: dict[str, Any]) -> None:
+    """Refuse to filter by a column that the store does not fill: it would find nothing, wrongly."""
+    for column in ("hadm_id", "stay_id"):
+        for table in tables if column in bound else ():
+            if column in chart.coverage(table).missing:
+                raise ToolRefusal(
+                    f"This store does not fill {table}.{column}, so nothing can be found by it.",
+                    remedy="Ask by time instead (since, until), or without that argument.",
+                )
 
 
 def _refuse_page(page: int, total: int) -> None:

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from chartproof.chart.chart import Chart
 from chartproof.records.trace import Answer
-from chartproof.tools.listing import Asked, Conditions, listed
+from chartproof.tools.listing import Asked, Conditions, listed, unassigned
 from chartproof.tools.tool import OfAdmission, Tool, Windowed, Words
 
 
@@ -45,6 +45,7 @@ def microbiology(chart: Chart, request: Microbiology) -> Answer:
             until=request.until,
             items=tuple(request.names) if request.names else None,
             page=request.page,
+            notes=unassigned(chart, "microbiologyevents", "chartdate", request.hadm_id),
         ),
         order="coalesce(charttime, chartdate), micro_specimen_id, test_seq, org_name, ab_name",
         columns=(

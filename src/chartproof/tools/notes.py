@@ -10,9 +10,9 @@ from pydantic import Field
 from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
 from chartproof.records.trace import Answer
-from chartproof.tools.listing import Asked, Conditions, answered, listed, page_of
+from chartproof.tools.listing import Asked, Conditions, answered, listed, page_of, unassigned
 from chartproof.tools.render import cell, plain
-from chartproof.tools.tool import OfAdmission, Paged, Tool, Windowed, Word
+from chartproof.tools.tool import OfAdmission, Paged, Tool, Windowed, Word, Words
 
 Kind = Literal["discharge", "radiology"]
 _KINDS: tuple[Kind, ...] = ("discharge", "radiology")
@@ -36,7 +36,10 @@ class ReadNote(Paged):
 class SearchNotes(OfAdmission, Paged):
     """What to look for, and where."""
 
-    text: Word = Field(description="Words that stand together, in any case; no wildcards.")
+    text: Words = Field(
+        description="Phrases, in any case; one suffices: ['hemodialysis', 'renal replacement']. "
+        "No wildcards."
+    )
     kind: Kind | None = _KIND
 
 
@@ -60,6 +63,11 @@ def notes(chart: Chart, request: Notes) -> Answer:
             since=request.since,
             until=request.until,
             page=request.page,
+            notes=(
+                unassigned(chart, "radiology", "charttime", request.hadm_id)
+                if "radiology" in kinds
+                else ()
+            ),
         ),
         order="charttime, note_id",
         columns=("kind", "note_id", "note_type", "hadm_id", "charttime", "storetime", "lines"),
@@ -111,20 +119,23 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
 
 
 def search_notes(chart: Chart, request: SearchNotes) -> Answer:
-    """Find a phrase in notes; each hit with the line before and the line after.
+    """Find phrases in notes; each hit with the line before and the line after.
 
     A hit may run across a line break. `hit` marks the lines that hold it. Synonyms, negation and
     history are yours to judge: read around a hit with `read_note`.
     """
-    words = request.text.split()
-    if not words:
+    phrases = [phrase.split() for phrase in request.text if phrase.split()]
+    if not phrases:
         raise ToolRefusal("There is nothing to look for.", remedy="Give a word or a phrase.")
-    pattern = re.compile(r"\s+".join(re.escape(word) for word in words), re.IGNORECASE)
+    pattern = re.compile(
+        "|".join(r"\s+".join(re.escape(word) for word in words) for words in phrases),
+        re.IGNORECASE,
+    )
     kinds = (request.kind,) if request.kind else _KINDS
     where = Conditions()
     where.equal("hadm_id", request.hadm_id)
-    for n, word in enumerate(words):
-        where.add(f"contains(lower(text), lower($w{n}))", **{f"w{n}": word})
+    # the first word of a phrase is a cheap sieve; what passes is read line by line
+    where.words("text", [words[0] for words in phrases], "word")
     rows: list[dict[str, Any]] = []
     for kind in kinds:
         for note in chart.query(_TEXTS.format(table=kind, where=where), where.bound):
@@ -132,7 +143,7 @@ def search_notes(chart: Chart, request: SearchNotes) -> Answer:
     asked = Asked(
         kinds,
         encounters=None if request.hadm_id is None else (request.hadm_id,),
-        items=(request.text,),
+        items=tuple(request.text),
         page=request.page,
     )
     return answered(
