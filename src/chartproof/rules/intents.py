@@ -17,7 +17,7 @@ stand in `intents.yaml`.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -63,9 +63,10 @@ def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the re
     found: list[Mention] = []
     group: str | None = None
     section = ""
+    last: list[Named] = []
     for passage in passages(note.text):
         if passage.section != section:
-            group, section = None, passage.section
+            group, section, last = None, passage.section, []
         if section in words()["skip_sections"]:
             continue
         flat = " ".join(passage.text.split())
@@ -73,7 +74,8 @@ def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the re
         if above is not None:
             group = above
             continue
-        targets = named(passage.text, others)
+        targets = named(passage.text, others) or _taken_up(passage.text, last)
+        last = targets
         if not targets:
             if not passage.text.lstrip().startswith(("-", "*", "•")):
                 group = group if section in _LISTS else None
@@ -81,6 +83,12 @@ def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the re
         said = _sentence(passage, targets) if section not in _LISTS else []
         found += said or _listed(passage, targets, group)
     return list(dict.fromkeys(found))
+
+
+def _taken_up(text: str, last: Sequence[Named]) -> list[Named]:
+    """The drugs of the sentence before, where this one goes on about them (`It was stopped.`)."""
+    match = compiled(words()["anaphora"]).search(text)
+    return [replace(each, start=match.start(), end=match.end()) for each in last] if match else []
 
 
 def _mention(passage: Passage, intent: str, target: Named) -> Iterator[Mention]:
@@ -117,14 +125,18 @@ def _listed(passage: Passage, targets: Sequence[Named], group: str | None) -> li
 def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
     found: list[Mention] = []
     verbs = _verbs(passage.text)
-    last: list[Named] = []
+    reached: list[list[tuple[str, Named]]] = []
     for n, verb in enumerate(verbs):
         before = verbs[n - 1].end if n else 0
         after = verbs[n + 1].start if n + 1 < len(verbs) else len(passage.text)
         governed = _governed(passage, verb, before, after, targets)
-        if not governed and compiled(words()["joined"]).search(passage.text[before : verb.start]):
-            governed = [(verb.intent, target) for target in last]
-        last = [target for _, target in governed] or last
+        between = passage.text[before : verb.start]
+        if n and not governed and compiled(words()["joined"]).search(between):
+            governed = [(verb.intent, target) for _, target in reached[-1]]
+        elif n:
+            reached[-1], governed = _parted(passage.text, reached[-1], governed)
+        reached.append(governed)
+    for verb, governed in zip(verbs, reached, strict=True):
         for intent, target in governed:
             meant = _meant(passage, verb, intent, target)
             if meant is not None:
@@ -137,6 +149,22 @@ def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
         if compiled(line_words()["course_end"]).search(passage.text):
             found += _mention(passage, "end", target)
     return found
+
+
+def _parted(
+    text: str, mine: list[tuple[str, Named]], next_: list[tuple[str, Named]]
+) -> tuple[list[tuple[str, Named]], list[tuple[str, Named]]]:
+    """Share out drugs that two verbs reach for: those behind the last `and` go to the second."""
+    shared_out = sorted({t.start for _, t in mine} & {t.start for _, t in next_})
+    if not shared_out:
+        return mine, next_
+    between = text[shared_out[0] : shared_out[-1]]
+    cuts = [m.end() for m in compiled(words()["parted"]).finditer(between)]
+    cut = shared_out[0] + (cuts[-1] if cuts else 0)
+    return (
+        [(i, t) for i, t in mine if t.start not in shared_out or t.start < cut],
+        [(i, t) for i, t in next_ if t.start not in shared_out or t.start >= cut],
+    )
 
 
 def _verbs(text: str) -> list[_Verb]:
@@ -179,23 +207,34 @@ def _governed(
     return [(verb.intent, t) for t in fore] if apposed else []
 
 
-def _foreign(passage: Passage, target: Named) -> bool:
-    """Whether the sentence is about another person, another time or another stay."""
-    span = (target.start, target.end)
+def _foreign(passage: Passage, target: Named, verb: _Verb | None = None) -> bool:
+    """Whether the words are about another person, another time or another stay."""
     own = ("negated", "hypothetical", "historical")
-    if asserted(passage, span, shared().cues, own) in _ASSERTED:
+    if asserted(passage, (target.start, target.end), shared().cues, own) in _ASSERTED:
         return True
-    return any(
-        compiled(words()[name]).search(passage.text) for name in ("historical", "other_encounter")
-    )
+    if compiled(words()["other_encounter"]).search(passage.text):
+        return True
+    begins = min(target.start, verb.start) if verb else target.start
+    ends = max(target.end, verb.end) if verb else target.end
+    return compiled(words()["historical"]).search(_clause(passage.text, begins, ends)) is not None
+
+
+def _clause(text: str, begins: int, ends: int) -> str:
+    """The clause around a span, with the phrase that opens the sentence (`Two years ago, …`)."""
+    breaks = list(compiled(words()["clause"]).finditer(text))
+    start = max((m.end() for m in breaks if m.end() <= begins), default=0)
+    stop = min((m.start() for m in breaks if m.start() >= ends), default=len(text))
+    opening = text[: text.find(",")] if "," in text else ""
+    dated = compiled(words()["historical"]).match(opening) is not None
+    return (opening + " | " if dated else "") + text[start:stop]
 
 
 def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | None:
     """The intent as the sentence means it, None where it says nothing of the kind."""
     left = passage.text[: verb.start]
-    around = passage.text[max(0, verb.start - 1) : verb.end + 30]
+    around = passage.text[max(0, verb.start - 1) : verb.end + 60]
     parameter = intent == "held" and compiled(words()["parameters"]).search(around)
-    if parameter or _foreign(passage, target):
+    if parameter or _foreign(passage, target, verb):
         return None
     if compiled(words()["negated"]).search(left):
         forbidden = intent == "restart" and compiled(words()["forbidden"]).search(left)

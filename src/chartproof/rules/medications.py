@@ -36,6 +36,11 @@ _FOR = re.compile(
 )
 
 
+_CONTINUES = re.compile(
+    r"\s+\S|\s*(?:Sig|Disp|RX|Duration|Refills|Tablet|Capsule|This|Do not)\b|[a-z(]"
+)
+
+
 @dataclass(frozen=True)
 class Line:
     """One ingredient of one item of a list. None is not stated, or blanked out.
@@ -98,6 +103,9 @@ def lines(note: Note, names: tuple[str, ...]) -> Iterator[tuple[str, int, int, s
     for section in sections(note.text):
         if section.name not in names:
             continue
+        header = note.text[note.text.rfind("\n", 0, section.start - 1) + 1 : section.start]
+        if compiled(words()["elsewhere"]).search(header):
+            continue
         first = note.text.count("\n", 0, section.start) + 1
         copied = compiled(words()["copied"]).search(section.text) is not None
         group: str | None = None
@@ -142,12 +150,8 @@ def _items(body: str) -> Iterator[tuple[int, str]]:
             current is not None
             and not starts
             and not blank
-            and (
-                bulleted
-                or re.match(
-                    r"\s+\S|\s*(?:Sig|Disp|RX|Duration|Refills|Tablet|Capsule)\b|[a-z(]", row
-                )
-            )
+            and not _is_item(row)
+            and (bulleted or _CONTINUES.match(row))
         )
         if goes_on and current is not None and row.strip():
             current = (current[0], current[1] + row)
@@ -157,6 +161,16 @@ def _items(body: str) -> Iterator[tuple[int, str]]:
         current = (offset, row) if row.strip() else None
     if current is not None:
         yield current
+
+
+def _is_item(row: str) -> bool:
+    """Whether a line without a bullet begins a drug of its own (`Humalog 4 Units Breakfast`)."""
+    if re.match(r"\s*RX\b", row):
+        return False
+    name = _name(row)
+    opens = any(each.group for each in drugs(name)) and len(name.split()) <= 4
+    scale = re.search(r"sliding scale", row, re.IGNORECASE) is not None
+    return opens and (scale or _DOSE.search(row) is not None or _per_day(row) is not None)
 
 
 def _parts(item: str) -> list[str]:
@@ -250,15 +264,16 @@ def _dose(body: str, found: tuple[Drug, ...]) -> tuple[float | None, str | None]
 
 
 def _times(body: str) -> float:
-    """How many tablets of that strength the older layout gives at once."""
-    match = _SIG.search(body)
+    """How many tablets of that strength are taken at once, where the layout tells it apart."""
+    match = _SIG.search(body) or compiled(words()["counted"]).search(body)
     if match is None:
         return 1.0
-    counted = match["count"] or match["bare"]
+    caught = {name: value for name, value in match.groupdict().items() if value}
+    counted = caught.get("count") or caught.get("bare")
     if counted and re.fullmatch(r"\d+(?:\.\d+)?", counted):
         return float(counted)
     numbers = cast("dict[str, float]", words()["numbers"])
-    return float(numbers.get((match["word"] or "").lower(), 1.0))
+    return float(numbers.get(caught.get("word", "").lower(), 1.0))
 
 
 @cache
