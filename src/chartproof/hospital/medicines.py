@@ -45,7 +45,8 @@ def order(
             if drug.tags & {"infection"} and rng.random() < 0.6:
                 stop = min(stop, start + rng.randint(1, 6) * DAY)
             if drug.frequency == "ONCE":
-                start = admission.start + int(rng.random() * (admission.end - admission.start))
+                room = max(admission.end - admission.start - 2 * HOUR, HOUR)
+                start = admission.start + int(rng.random() * room)
                 stop = min(start + 12 * HOUR, admission.end)
             entered = book.add(start - rng.randint(1, 25) * 60, admission.hadm_id, "Medications")
             if stop < admission.end and drug.frequency != "ONCE":
@@ -162,7 +163,8 @@ def _administrations(each: Ordered, rng: random.Random) -> list[tuple[int, Order
                     ["Administered", "Not Given", "Delayed Administered", "Hold Dose", ""],
                     weights=[91, 4, 2, 2, 1],
                 )[0]
-                found.append((due + rng.randint(-20, 45) * 60, each, event))
+                at = max(due + rng.randint(-20, 45) * 60, each.start)
+                found.append((at, each, event))
         day += DAY
     return found
 
