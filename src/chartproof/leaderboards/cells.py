@@ -74,8 +74,23 @@ def share(
     )
 
 
-def bounds(found: Bounds, absent: str, *, what: str = "items", draws: int = DRAWS) -> Cell:
-    """A number while a part is ungraded: from worst to best; a point where the two coincide."""
+def bounds(
+    found: Bounds,
+    absent: str,
+    *,
+    what: str = "items",
+    always: bool = False,
+    draws: int = DRAWS,
+) -> Cell:
+    """A number while a part is ungraded: from worst to best; a point where the two coincide.
+
+    Args:
+        found: The number at worst and at best.
+        absent: Why there is a dash, where nothing qualified.
+        what: What may be ungraded.
+        always: Whether bounds tell something though everything is ungraded.
+        draws: Resamples of the interval.
+    """
     low, high = found.low.value, found.high.value
     if low is None or high is None:
         return dash(absent)
@@ -83,7 +98,7 @@ def bounds(found: Bounds, absent: str, *, what: str = "items", draws: int = DRAW
     if found.point is not None:
         cell = rate(found.point, absent, draws=draws)
         return cell.model_copy(update={"why": f"{cell.why}; {left}"})
-    if found.ungraded == found.items:
+    if found.ungraded == found.items and not always:
         return dash(f"All {found.items} {what} are ungraded: no rule settles them, a judge must.")
     return Cell(
         text=f"{low:.2f}–{high:.2f}",

@@ -151,7 +151,7 @@ def _process_graded(runs: Runs, draws: int) -> Cell:
 
 def _defect_free(runs: Runs, draws: int) -> Cell:
     found = process.defects(runs).defect_free
-    return cells.bounds(found, NO_REPORT, what="runs' must-nots", draws=draws)
+    return cells.bounds(found, NO_REPORT, what="runs' must-nots", always=True, draws=draws)
 
 
 def _defect_gap(runs: Runs, draws: int) -> Cell:
