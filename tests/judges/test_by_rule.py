@@ -14,6 +14,7 @@ from chartproof.judges.by_rule import grade
 from chartproof.judges.context import Context
 from chartproof.judges.numbers import numbers, times
 from chartproof.judges.scored import scored
+from chartproof.judges.version import code
 from chartproof.records.case import Anchor, Case
 from chartproof.records.grade import Grade
 from chartproof.records.trace import Answer, Called, Ended, Row, Scope, Turn
@@ -199,6 +200,19 @@ def test_a_run_is_put_together(make: Make) -> None:
 def test_a_run_that_was_cut_off_is_the_agents_failure(make: Make) -> None:
     context = make("x")
     assert scored(context, [], case=CASE, system="s").outcome == "agent_failed"
+
+
+def test_while_the_reference_is_pending_no_criterion_is_known_to_apply(make: Make) -> None:
+    pending = {"rule": None, "verdict": None, "pending": "esrd", "applies": {"D1": True}}
+    context = make("x", scenario=RUBRIC, ruling=pending)
+    got = scored(context, grade(context), case=CASE, system="s")
+    assert [c.id for c in got.criteria] == ["D1"]
+    assert got.reference is None
+
+
+def test_the_graders_own_digest_is_stable() -> None:
+    assert code() == code()
+    assert len(code()) == 64
 
 
 def graded(**more: Any) -> Grade:

@@ -11,6 +11,7 @@ from chartproof.judges import store
 from chartproof.judges.by_rule import grade
 from chartproof.judges.context import Context
 from chartproof.judges.scored import scored
+from chartproof.judges.version import code
 from chartproof.labels import reference
 from chartproof.records.cell import CellInfo
 from chartproof.records.grade import Grade
@@ -77,7 +78,8 @@ def graded(
             anchor=case.anchor,
             policies=corpus,
         )
-        basis = digest([spec.model_dump(mode="json"), label.model_dump(mode="json")])[:16]
+        rests_on = [code(), spec.model_dump(mode="json"), label.model_dump(mode="json")]
+        basis = digest(rests_on)[:16]
         given = grade(context, basis)
         store.append(folder, given)
         every = store.read(folder, run=cell.digest, basis=basis)

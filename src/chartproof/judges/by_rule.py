@@ -25,11 +25,7 @@ def grade(context: Context, basis: str = "") -> list[Grade]:
     Raises:
         SpecError: A check of the scenario cannot be read.
     """
-    scenario, applies = context.scenario, context.ruling.applies
-    items = (
-        *scenario.required_findings,
-        *(each for each in criteria(scenario) if applies.get(each.id, True)),
-    )
+    items = (*context.scenario.required_findings, *applicable(context))
     graded = [(each.id, each.text, _item(each, context)) for each in items]
     graded += [(f"claim:{c.n}", c.text, _claim(c, context)) for c in context.report.claims]
     return [
@@ -50,6 +46,13 @@ def grade(context: Context, basis: str = "") -> list[Grade]:
 def criteria(scenario: Scenario) -> tuple[Criterion, ...]:
     """All criteria of a scenario, must-do first."""
     return (*scenario.must_do, *scenario.must_not)
+
+
+def applicable(context: Context) -> tuple[Criterion, ...]:
+    """The criteria that apply to the case. While its reference is pending, nobody knows."""
+    ruling = context.ruling
+    known = ruling.pending is None
+    return tuple(each for each in criteria(context.scenario) if ruling.applies.get(each.id, known))
 
 
 class _Settled(NamedTuple):

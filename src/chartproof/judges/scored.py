@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
-from chartproof.judges.by_rule import criteria
+from chartproof.judges.by_rule import applicable
 from chartproof.judges.claims import resolves
 from chartproof.judges.context import Context, table
 from chartproof.judges.scope import source_seen
@@ -63,11 +63,7 @@ def scored(
         findings=tuple(_graded(each.id, 0, by_item) for each in scenario.required_findings),
         claims=tuple(_claim(each.n, by_item) for each in report.claims),
         policy=_policy(context),
-        criteria=tuple(
-            _graded(each.id, each.weight, by_item)
-            for each in criteria(scenario)
-            if ruling.applies.get(each.id, True)
-        ),
+        criteria=tuple(_graded(each.id, each.weight, by_item) for each in applicable(context)),
         effort=effort(context.trace),
     )
 
