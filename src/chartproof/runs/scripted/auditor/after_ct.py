@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from auditor.desk import Desk
 from auditor.draft import AMBIGUOUS, DAY, HOUR, LACK, NO, YES, Conclusion, Source, at, lines
 from auditor.kidney import CREATININE, Record, mdrd_creatinine, mdrd_egfr, record, values
-from auditor.knowledge import coded, known
+from auditor.knowledge import coded, known, pattern
 from auditor.people import Patient, Stay, encounters, patient
 from auditor.reading import Answer, Row
 from auditor.studies import Study, order_of, studies
@@ -121,7 +121,11 @@ def gather(desk: Desk) -> Chart | None:
         ),
         coded=desk.ask("procedures", hadm_id=asked.hadm_id, kind="coded"),
         orders=desk.ask("orders", hadm_id=asked.hadm_id, order_type="Radiology"),
-        scans=[s for s in found if s.kind == "ct"],
+        scans=[
+            s
+            for s in found
+            if s.kind == "ct" and not pattern("knowledge", "imaging", "localisation").search(s.exam)
+        ],
     )
 
 
@@ -395,17 +399,19 @@ def _who(chart: Chart) -> list[Source]:
 def policies(habit: "Careful") -> None:
     """Read what governs the question."""
     habit.draft.head("Standards")
-    aki = habit.consult(("KDIGO acute kidney injury creatinine rise baseline", r"0\.3 mg"))
+    aki = habit.consult(
+        ("KDIGO acute kidney injury creatinine rise baseline", r"kdigo.aki", r"0\.3 mg")
+    )
     if aki:
         habit.draft.say("The KDIGO digest states the creatinine criteria that are applied here",
                         lines(aki))  # fmt: skip
     contrast = habit.consult(
-        ("ACR contrast media acute kidney injury after contrast", r"causal|cause|correlat")
+        ("ACR contrast media kidney injury", r"acr.contrast", r"causal|cause|correlat")
     )
     if contrast:
         habit.draft.say("A rise after contrast is a relation in time and no proof of a cause",
                         lines(contrast))  # fmt: skip
-    chronic = habit.consult(("KDIGO chronic kidney disease GFR categories", r"15|G4"))
+    chronic = habit.consult(("KDIGO chronic kidney disease GFR categories", r"kdigo.ckd", r"15|G4"))
     if chronic:
         habit.draft.say("Categories of chronic kidney disease follow the KDIGO digest",
                         lines(chronic))  # fmt: skip

@@ -47,16 +47,19 @@ class Careful:
         """When a study took place: when it was performed, never when it was ordered."""
         return performed
 
-    def consult(self, *wanted: tuple[str, str]) -> list[Row]:
+    def consult(self, *wanted: tuple[str, str, str]) -> list[Row]:
         """Look for policies and read the lines that bear on the matter.
 
         Args:
-            wanted: What to search for, and an expression for the lines to cite.
+            wanted: What to search for, the body and subject looked for as they stand in a
+                document's name, and an expression for the lines to cite. Versions out of force
+                are passed over.
         """
         found: list[Row] = []
-        for query, bearing in wanted:
+        for query, name, bearing in wanted:
             hits = self.desk.ask("policy_search", query=query)
             documents = list(dict.fromkeys(_document(row) for row in hits.rows))
+            documents.sort(key=lambda document: not re.search(name, document))
             for document in documents[:3]:
                 read = self.desk.ask("policy_read", document=document)
                 if _out_of_force(read.rows):
@@ -124,7 +127,7 @@ class OrderTime(Careful):
 class PolicyBlind(Careful):
     """Never opens a policy."""
 
-    def consult(self, *wanted: tuple[str, str]) -> list[Row]:  # noqa: ARG002
+    def consult(self, *wanted: tuple[str, str, str]) -> list[Row]:  # noqa: ARG002
         """Go without."""
         return []
 

@@ -356,15 +356,21 @@ def policies(habit: "Careful") -> None:
     draft = habit.draft
     draft.head("Standards")
     protocol = habit.consult(
-        ("imaging receipt adjudication protocol class orders", r"confirming report is|^Class orders")
+        (
+            "imaging receipt adjudication protocol class orders",
+            r"imaging.receipt",
+            r"confirming report is|^Class orders",
+        )
     )
     if protocol:
         draft.say("The receipt protocol says which orders and reports count", lines(protocol))
     practice = habit.consult(
-        ("communication of imaging findings report definitive record order", r"not evidence|definitive")
+        (
+            "communication of imaging findings report definitive record order",
+            r"acr.communication",
+            r"not evidence|definitive",
+        )
     )
     if practice:
         draft.say("An order is no evidence that an examination was performed; the report is",
                   lines(practice))  # fmt: skip
-
-

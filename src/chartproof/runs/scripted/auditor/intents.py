@@ -28,7 +28,8 @@ def told(note: Note) -> list[Told]:
         if any(wanted.search(sentence.section) for wanted in lists):
             heading = frozenset()
             continue
-        own = acts(sentence.text)
+        label, _, rest = sentence.text.partition(":")
+        own = acts(rest) if rest.strip() and len(label) < 40 else acts(sentence.text)
         if _heads(sentence.text):
             heading = own
         elif not _listed(sentence.rows):

@@ -135,10 +135,7 @@ def asserted(
     if pattern("knowledge", "cues", "denied_after").search(after[:60]):
         return False
     whole = sentence.text
-    return not any(
-        pattern("knowledge", "cues", cue).search(whole)
-        for cue in unless
-    )
+    return not any(pattern("knowledge", "cues", cue).search(whole) for cue in unless)
 
 
 def statements(note: Note, table: str, key: str, *, lasting: bool = False) -> list[Sentence]:

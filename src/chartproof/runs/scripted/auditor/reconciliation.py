@@ -277,9 +277,7 @@ def _addition(s: Sources, drug: Drug, entry: Entry) -> Difference:
     if spoken:
         marks = spoken[0].sentence.marks
         return Difference(drug, "addition", "documented", "named in the note", (*sources, *marks))
-    if any(
-        d.kind == drug.kind != "unknown" and n not in s.discharge for n, d in s.home.items()
-    ):
+    if any(d.kind == drug.kind != "unknown" and n not in s.discharge for n, d in s.home.items()):
         return Difference(drug, "addition", "trivial", "substituted within its class", sources)
     reason = reasons(drug)
     told_why = [p for p in s.passages if reason.search(p.sentence.text)]
@@ -301,9 +299,7 @@ def _endless(s: Sources, drug: Drug, entry: Entry) -> Difference | None:
     chronic = pattern("knowledge", "medication", "chronic")
     if any(chronic.search(p.sentence.text) for p in spoken) or chronic.search(entry.text):
         return None
-    if drug.kind != "antibiotic" and any(
-        reasons(drug).search(p.sentence.text) for p in s.passages
-    ):
+    if drug.kind != "antibiotic" and any(reasons(drug).search(p.sentence.text) for p in s.passages):
         return None
     return Difference(
         drug, "duration", "high", "a time-limited course without an end",
@@ -401,13 +397,13 @@ def policies(habit: "Careful") -> None:
     """Read what governs the question."""
     draft = habit.draft
     draft.head("Standards")
-    for query, bearing, says in (
-        ("medication reconciliation high significance discrepancies discharge",
-         r"high[- ]significance|omission",
+    for query, document, bearing, says in (
+        ("national patient safety goal accurate medication information discrepancies",
+         r"tjc.npsg.03", r"high[- ]significance|omission",
          "The national goal on medication information says which differences count"),
-        ("discharge planning medical information transfer", r"medica",
+        ("discharge planning medical information transfer", r"cms.discharge", r"medica",
          "The discharge rule asks that necessary medical information goes along"),
     ):  # fmt: skip
-        found = habit.consult((query, bearing))
+        found = habit.consult((query, document, bearing))
         if found:
             draft.say(says, lines(found))

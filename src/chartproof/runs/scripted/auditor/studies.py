@@ -99,8 +99,6 @@ def _one(exam: str) -> str:
         if pattern("knowledge", "imaging", "mr").search(exam)
         else ""
     )
-    if sectional and pattern("knowledge", "imaging", "localisation").search(exam):
-        return "other"
     if sectional:
         return sectional
     plain = pattern("knowledge", "imaging", "ultrasound").search(exam) or pattern(

@@ -452,13 +452,13 @@ def policies(habit: "Careful") -> None:
     """Read what governs the question."""
     draft = habit.draft
     draft.head("Standards")
-    for query, bearing, says in (
-        ("KDIGO chronic kidney disease progression GFR category fall", r"25 ?%|category",
+    for query, document, bearing, says in (
+        ("KDIGO chronic kidney disease progression GFR category fall", r"kdigo.ckd", r"25 ?%",
          "Worsening is a fall of eGFR by at least 25 % with a lower category"),
-        ("CKD-EPI 2021 creatinine equation", r"142", "The equation is CKD-EPI 2021"),
-        ("KDIGO acute kidney injury creatinine criteria", r"1\.5",
+        ("CKD-EPI 2021 creatinine equation", r"ckd.epi", r"142", "The equation is CKD-EPI 2021"),
+        ("KDIGO acute kidney injury creatinine criteria", r"kdigo.aki", r"1\.5",
          "An acute injury is told apart by a rise to 1.5 times the baseline"),
     ):  # fmt: skip
-        found = habit.consult((query, bearing))
+        found = habit.consult((query, document, bearing))
         if found:
             draft.say(says, lines(found))
