@@ -61,13 +61,14 @@ class Pattern(Record):
     Attributes:
         match: Regular expression, case-insensitive; a blank matches any white space. A group named
             `value` gives the value, through the reading's `values` where it names it.
-        value: The mention's value where there is no such group.
+        value: The mention's value where there is no such group; None where a plain mention is no
+            news and only what cues make of it counts.
         ignore: Assertions that are no news for this pattern (`dialysis was discontinued` contains
             its own historical cue).
     """
 
     match: str
-    value: str = "stated"
+    value: str | None = "stated"
     ignore: tuple[Assertion, ...] = ()
 
 
