@@ -277,7 +277,10 @@ def thin(full_path: Path, tmp_path: Path) -> Agent:
     path = tmp_path / "thin.chart"
     path.write_bytes(full_path.read_bytes())
     with duckdb.connect(str(path)) as db:
-        db.execute("update coverage set covered = false where module in ('ed', 'note')")
+        db.execute(
+            "update coverage set covered = false, missing = ['stay_id', 'hadm_id', 'text'] "
+            "where module in ('ed', 'note')"
+        )
         db.execute("update coverage set missing = ['hadm_id'] where \"table\" = 'labevents'")
         for table in ("edstays", "medrecon", "discharge", "radiology", "radiology_detail"):
             db.execute(f"delete from {table}")

@@ -79,7 +79,10 @@ def test_a_tool_that_fails_inside_ends_the_run_and_names_itself(full_path: Any) 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec=None)), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 ARGUMENTS = sorted({name for tool in TOOLS for name in tool.request.model_fields})
@@ -96,7 +99,9 @@ PLAUSIBLE = st.one_of(
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(NAMES) | st.text(),
-    arguments=st.dictionaries(st.sampled_from(ARGUMENTS) | st.text(), PLAUSIBLE, max_size=5),
+    arguments=st.dictionaries(
+        st.sampled_from(ARGUMENTS) | st.text(st.characters(codec=None)), PLAUSIBLE, max_size=5
+    ),
 )
 def test_any_arguments_give_text_and_only_rows_of_the_chart(
     full: Chart, name: str, arguments: dict[str, Any]

@@ -64,3 +64,9 @@ def test_a_long_cell_is_cut_and_the_answer_is_not_complete(full: Chart) -> None:
     assert answer.rows[0].cells["x"].endswith("…")
     assert not answer.scope.complete
     assert "column x: a cell was cut at 2,000 characters" in answer.notes
+
+
+def test_a_table_that_is_not_covered_does_not_hinder_the_other(thin: Any) -> None:
+    answer = thin("diagnoses", hadm_id=8000010).answer
+    assert [row.cells["icd_code"] for row in answer.rows] == ["N179"]
+    assert answer.scope.uncovered == ("diagnosis",)

@@ -1,7 +1,7 @@
 """From a query over the chart to a typed answer: one page, counted, with its scope."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -88,7 +88,7 @@ class Asked:
     until: datetime | None = None
     items: tuple[str, ...] | None = None
     page: int = 1
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def listed(
@@ -201,7 +201,8 @@ def _need(chart: Chart, tables: Sequence[str], bound: dict[str, Any]) -> None:
     """Refuse to filter by a column that the store does not fill: it would find nothing, wrongly."""
     for column in ("hadm_id", "stay_id"):
         for table in tables if column in bound else ():
-            if column in chart.coverage(table).missing:
+            coverage = chart.coverage(table)
+            if coverage.covered and column in coverage.missing:
                 raise ToolRefusal(
                     f"This store does not fill {table}.{column}, so nothing can be found by it.",
                     remedy="Ask by time instead (since, until), or without that argument.",

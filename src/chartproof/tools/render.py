@@ -33,7 +33,9 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  one return a type
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in cast("Mapping[Any, Any]", value).items()}
+        return {
+            sound(str(key)): plain(each) for key, each in cast("Mapping[Any, Any]", value).items()
+        }
     if isinstance(value, Sequence):
         return [plain(each) for each in cast("Sequence[Any]", value)]
     return str(value)

@@ -48,7 +48,7 @@ def _untitled(schema: Any) -> Any:
         return {
             key: _untitled(value)
             for key, value in found.items()
-            if not (key == "title" and isinstance(value, str)) and key != "description_"
+            if not (key == "title" and isinstance(value, str))
         }
     if isinstance(schema, list):
         return [_untitled(each) for each in cast("list[Any]", schema)]
