@@ -1,5 +1,6 @@
 """Claims, criteria and findings settled by rule; grades kept; one run put together."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,27 @@ def test_a_value_from_the_reference_range_supports_nothing(make: Make) -> None:
     call = Called(call=1, tool="labs", arguments={}, answer=Answer(rows=(row,)), digest="d")
     got = only(make("Creatinine was 0.4 mg/dL [labevents:7].", calls=(call,)))
     assert got.grade == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [("this stay", "supported"), ("this admission", "ungraded"), ("the record", "ungraded")],
+)
+def test_a_call_on_a_stay_does_not_speak_for_the_admission(
+    make: Make, where: str, expected: str
+) -> None:
+    call = Called(
+        call=9,
+        tool="infusions",
+        arguments={"stay_id": 7000001, "drug": "norepinephrine"},
+        answer=Answer(
+            scope=Scope(tables=("inputevents",), encounters=(7000001,), items=("norepinephrine",))
+        ),
+        digest="d",
+    )
+    context = make(f"No norepinephrine was given in {where} [call:9].", calls=(call,))
+    stay = Anchor(subject_id=9000001, hadm_id=8000001, stay_id=7000001)
+    assert only(dataclasses.replace(context, anchor=stay)).grade == expected
 
 
 RUBRIC: dict[str, Any] = {

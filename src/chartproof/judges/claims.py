@@ -244,8 +244,11 @@ def _narrower(call: Called, claim: Claim, context: Context) -> str | None:
             return "had a narrower window than the claim"
     if scope.encounters is not None:
         named = any(str(each) in claim.text for each in scope.encounters)
-        own = {context.anchor.hadm_id, context.anchor.stay_id} & set(scope.encounters)
-        if not named and not (own and words("encounter").search(claim.text)):
+        spoken = words("encounter").search(claim.text) is not None
+        if context.anchor.hadm_id not in scope.encounters:
+            within = context.anchor.stay_id in scope.encounters
+            spoken = spoken and within and not words("wider").search(claim.text)
+        if not (named or spoken):
             return "was limited to an encounter that the claim does not name"
     asked = _words_asked(call)
     if asked is None or (asked and not all(_named(each, claim.text) for each in asked)):
