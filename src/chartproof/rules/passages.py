@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import cast
@@ -84,8 +84,12 @@ def sections(text: str) -> list[Section]:
     ]
 
 
-def passages(text: str) -> list[Passage]:
-    """Cut a note into sentences and list items, each with its section and lines."""
+@lru_cache(maxsize=8)
+def passages(text: str) -> tuple[Passage, ...]:
+    """Cut a note into sentences and list items, each with its section and lines.
+
+    The last notes are kept, since every reading asks for the same one in turn.
+    """
     line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
     width = _width(text)
     found: list[Passage] = []
@@ -102,7 +106,7 @@ def passages(text: str) -> list[Passage]:
                         line_to=bisect_right(line_starts, stop - 1),
                     )
                 )
-    return found
+    return tuple(found)
 
 
 def _width(text: str) -> int:
