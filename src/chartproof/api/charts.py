@@ -1,7 +1,7 @@
 """Open a chart, plain or edited, and ask it things."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ class Opened:
 
 
 @contextmanager
-def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Iterator[Opened]:
+def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Generator[Opened]:
     """Open the chart of a case; with an edit file, a copy to which the edits were applied.
 
     Args:

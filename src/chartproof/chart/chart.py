@@ -91,9 +91,8 @@ class Chart:
         """What the store has of a table, so that *not covered* is never reported as absent."""
         if not self._coverage:
             rows = self.query('select "table", module, covered, missing, why from coverage')
-            self._coverage = {
-                row["table"]: Coverage(**{**row, "missing": tuple(row["missing"])}) for row in rows
-            }
+            found = [Coverage.model_validate(row) for row in rows]
+            self._coverage = {each.table: each for each in found}
         return self._coverage[table]
 
     def close(self) -> None:

@@ -42,8 +42,11 @@ def main() -> None:
         complain(error.what, error.remedy)
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
-        complain("Interrupted.", "What is complete is kept: the same command goes on from there.")
-        sys.exit(130)
+        interrupted()
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":  # how DuckDB passes Ctrl-C on from a query
+            raise
+        interrupted()
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
             raise
@@ -52,3 +55,9 @@ def main() -> None:
             "Free disk space or choose another folder, then repeat.",
         )
         sys.exit(1)
+
+
+def interrupted() -> None:
+    """Say that nothing is lost, and end as a shell expects."""
+    complain("Interrupted.", "What is complete is kept: the same command goes on from there.")
+    sys.exit(130)

@@ -1,6 +1,6 @@
 """What the command line shows: tables, progress, complaints."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -28,7 +28,7 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 
 @contextmanager
-def stages() -> Iterator[Callable[[str], Callable[[int, int], None]]]:
+def stages() -> Generator[Callable[[str], Callable[[int, int], None]]]:
     """Bars one below the other: a name gives the function that its bar is told by."""
     bar = Progress(
         TextColumn("{task.description:<28}"),
@@ -47,7 +47,7 @@ def stages() -> Iterator[Callable[[str], Callable[[int, int], None]]]:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str) -> Generator[Callable[[int, int], None]]:
     """One bar that is told how many are done and how many there are."""
     with stages() as stage:
         yield stage(what)

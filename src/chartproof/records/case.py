@@ -1,6 +1,7 @@
 """A question about one patient."""
 
 from chartproof.records.record import Document, Record
+from chartproof.records.store import Tier
 
 
 class Anchor(Record):
@@ -36,6 +37,6 @@ class CaseSet(Document):
     """Digest of the store from which the charts were cut."""
     store_path: str
     """Where that store lies; edits are cut from it anew."""
-    tier: str
+    tier: Tier
     """Data tier of that store: synthetic, open or credentialed."""
     cases: tuple[Case, ...]
