@@ -121,6 +121,18 @@ def test_traps_of_the_laboratory_are_there(hospital: duckdb.DuckDBPyConnection) 
     assert units == 2
 
 
+def test_results_of_one_specimen_fit_each_other(hospital: duckdb.DuckDBPyConnection) -> None:
+    # worked by hand: anion gap = sodium - chloride - bicarbonate, as the analyser prints it
+    rows = hospital.execute(
+        "select max(valuenum) filter (itemid = 50983) - max(valuenum) filter (itemid = 50902) "
+        "- max(valuenum) filter (itemid = 50882) as said, max(valuenum) filter (itemid = 50868) "
+        "from labevents group by specimen_id having count(distinct itemid) filter "
+        "(valuenum is not null and itemid in (50983, 50902, 50882, 50868)) = 4"
+    ).fetchall()
+    assert len(rows) > 100
+    assert all(abs(gap - max(said, 3)) <= 2 for said, gap in rows)
+
+
 def test_orders_that_were_called_off_name_each_other(hospital: duckdb.DuckDBPyConnection) -> None:
     pairs = hospital.execute(
         "select a.poe_id, b.discontinue_of_poe_id, b.ordertime >= a.ordertime, b.transaction_type "

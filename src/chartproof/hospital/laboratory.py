@@ -117,6 +117,7 @@ def write(rows: Rows, planned: list[Draw], ids: Ids, rng: np.random.Generator) -
     z = np.where(rng.random(count) < 0.5, z, 0.6 * rng.standard_normal(count))
     value = numbers.at(lab, z)
     digits = numbers.digits[lab]
+    _agree(value, lab, draw, numbers.itemid)
     value = np.round(value * 10.0**digits) / 10.0**digits
     at = np.array([d.at for d in planned])[draw]
     hadm = np.array([d.hadm_id for d in planned])[draw]
@@ -182,6 +183,36 @@ class _Numbers:
         value = np.where(z > 0, np.where(skewed, up, straight), down)
         floor = np.where(low >= 0, np.maximum(low * 0.5, 0), -np.inf)
         return np.maximum(value, floor)
+
+
+_ANALYSER = (51222, 51221, 51250, 51279, 51248, 51249, 51237, 51274, 50983, 50902, 50882, 50868)
+"""Items of which the analyser computes some from others of the same specimen."""
+
+
+def _agree(value: np.ndarray, lab: np.ndarray, draw: np.ndarray, itemid: np.ndarray) -> None:
+    """Make the results of one specimen fit each other."""
+    count = int(draw.max()) + 1
+    where = np.full((len(_ANALYSER), count), -1)
+    for row, item in enumerate(_ANALYSER):
+        at = np.flatnonzero(itemid[lab] == item)
+        where[row, draw[at]] = at
+
+    def together(*items: int) -> list[np.ndarray]:
+        rows = where[[_ANALYSER.index(item) for item in items]]
+        return list(rows[:, (rows >= 0).all(axis=0)])
+
+    hct, hgb = together(51221, 51222)
+    value[hct] = value[hgb] * (2.91 + 0.18 * np.modf(hct * 0.618034)[0])
+    rbc, hct, mcv = together(51279, 51221, 51250)
+    value[rbc] = 10 * value[hct] / value[mcv]
+    mch, hgb, rbc = together(51248, 51222, 51279)
+    value[mch] = 10 * value[hgb] / value[rbc]
+    mchc, hgb, hct = together(51249, 51222, 51221)
+    value[mchc] = 100 * value[hgb] / value[hct]
+    pt, inr = together(51274, 51237)
+    value[pt] = 11.2 * value[inr]
+    gap, na, cl, hco3 = together(50868, 50983, 50902, 50882)
+    value[gap] = np.maximum(value[na] - value[cl] - value[hco3], 3)
 
 
 def _words(

@@ -242,6 +242,11 @@ class _Planting:
                             "ordercategoryname": "Imaging",
                             "statusdescription": exam.icu_status,
                             "patientweight": self.patient.weight_kg,
+                            "caregiver_id": 90_001 + 37 * self.rng.randrange(120),
+                            "isopenbag": 0,
+                            "continueinnextdept": 0,
+                            "originalamount": 1,
+                            "originalrate": 0,
                         },
                     ),
                 )

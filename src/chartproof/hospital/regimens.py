@@ -173,6 +173,7 @@ def _dose(
             "poe_id": order[1],
             "pharmacy_id": order[0],
             "charttime": at.isoformat(sep=" "),
+            "scheduletime": at.replace(minute=0, second=0).isoformat(sep=" "),
             "medication": medication.drug,
             "event_txt": event,
         },

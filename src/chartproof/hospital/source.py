@@ -2,7 +2,9 @@
 
 import hashlib
 import random
+import shutil
 import tempfile
+import weakref
 from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -88,7 +90,7 @@ class SyntheticSource(Source):
         written = "".join(each.model_dump_json() for each in self.recipes)
         said = f"{self.version} {density} {_code()} {written}"
         self._print = hashlib.sha256(said.encode()).hexdigest()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
         self.planted: list[Planted] = []
         self.sentences: list[Sentence] = []
 
@@ -141,9 +143,11 @@ class SyntheticSource(Source):
     def _made(self) -> Path:
         """The folder of generated Parquet files, made on first use."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="chartproof-hospital-")
-            _Hospital(self, Path(self._folder.name)).open()
-        return Path(self._folder.name)
+            folder = Path(tempfile.mkdtemp(prefix="chartproof-hospital-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            _Hospital(self, folder).open()
+            self._folder = folder
+        return self._folder
 
 
 class _Hospital:

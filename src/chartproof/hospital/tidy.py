@@ -10,6 +10,7 @@ from functools import cache
 
 import duckdb
 
+from chartproof.hospital.encounters import provider
 from chartproof.hospital.vocabulary import Lab, labs
 from chartproof.records.edit import Edit, InsertRows, Value
 
@@ -54,6 +55,15 @@ def after(
     db: duckdb.DuckDBPyConnection, subject_id: int, before: set[int], rng: random.Random
 ) -> None:
     """Bring a patient's tables into order after a recipe."""
+    db.execute(
+        "update labevents set storetime = charttime + to_minutes(25 + specimen_id % 97) "
+        "where subject_id = $s and storetime = charttime + interval 55 minute",
+        {"s": subject_id},
+    )
+    db.execute(
+        "update poe set order_provider_id = $p where subject_id = $s and order_provider_id is null",
+        {"s": subject_id, "p": provider(rng)},
+    )
     _panels(db, subject_id, before, rng)
     _renumber(
         db, subject_id, "poe", "ordertime", ("prescriptions", "pharmacy", "emar", "poe_detail")
@@ -93,6 +103,20 @@ def _panels(
                 "creatinine": CREATININE,
                 "s": subject_id,
             },
+        )
+        # urea follows creatinine, else the two would tell two stories
+        db.execute(
+            """
+            with urea as (
+                select u.row_ref, round(c.valuenum * (11 + u.specimen_id % 11)) as number
+                from labevents u join labevents c using (specimen_id, subject_id)
+                where u.subject_id = $s and u.itemid = 51006 and c.itemid = $creatinine
+                    and u.specimen_id = any($came))
+            update labevents set valuenum = number, value = format('{:g}', number),
+                flag = if(number > ref_range_upper or number < ref_range_lower, 'abnormal', null)
+            from urea where labevents.row_ref = urea.row_ref
+            """,
+            {"s": subject_id, "creatinine": CREATININE, "came": came},
         )
     gone = sorted(before - now)
     db.execute(
