@@ -31,6 +31,11 @@ def test_the_patient_is_one_row(ask: Any) -> None:
     assert [row.ref for row in ask("patient").answer.rows] == ["patients:9000010"]
 
 
+def test_the_patients_row_comes_with_what_the_store_does_not_cover(thin: Any) -> None:
+    (note,) = thin("patient").answer.notes
+    assert note.startswith("this store does not cover: diagnosis, edstays")
+
+
 def test_the_last_move_has_no_end(ask: Any) -> None:
     rows = ask("transfers", hadm_id=8000010).answer.rows
     assert [(row.cells["eventtype"], row.cells["outtime"]) for row in rows] == [

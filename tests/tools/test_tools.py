@@ -9,7 +9,7 @@ from chartproof.tools.tool import Tool
 
 NO_TOOLS = {
     *("belonging", "corpus", "gateway", "items", "listing", "render", "replay", "statement"),
-    *("tool", "trace", "worker"),
+    *("reference", "tool", "trace", "worker"),
 }
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from chartproof.chart.chart import Chart
+from chartproof.chart.schema import tables
 from chartproof.records.trace import Answer
 from chartproof.tools.listing import Asked, listed
 from chartproof.tools.tool import OfAdmission, Paged, Request, Tool
@@ -35,7 +36,10 @@ def patient(chart: Chart, request: Patient) -> Answer:
     last discharge. Notes say which tables this store does not cover.
     """
     del request
-    return listed(chart, _PATIENT, Asked(("patients",)), order="1", columns=_PATIENT_COLUMNS)
+    absent = [name for name in tables() if not chart.coverage(name).covered]
+    notes = (f"this store does not cover: {', '.join(absent)}",) if absent else ()
+    asked = Asked(("patients",), notes=notes)
+    return listed(chart, _PATIENT, asked, order="subject_id", columns=_PATIENT_COLUMNS)
 
 
 def encounters(chart: Chart, request: Encounters) -> Answer:

@@ -55,7 +55,7 @@ class Worker:
     """
 
     def __init__(self, path: Path, *, seconds: float = SECONDS, memory: int = MEMORY) -> None:
-        self._path = path
+        self._path = path.resolve()
         self._seconds = seconds
         self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
