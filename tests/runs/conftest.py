@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from auditor.desk import Desk
 from auditor.habits import HABITS
@@ -13,6 +14,7 @@ from auditor.habits import HABITS
 from chartproof.catalog.read import policies
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
+from chartproof.chart.schema import tables
 from chartproof.chart.store import Store
 from chartproof.records.trace import Event
 from chartproof.tools.gateway import Gateway
@@ -125,14 +127,34 @@ def person() -> type[Person]:
 def charted(
     make_store: Callable[[Rows], Store], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Person], Path]:
-    """Cut the chart of an invented patient."""
+    """Write the chart of an invented patient: a chart cut once, its rows exchanged."""
+    blank = tmp_path_factory.mktemp("blank") / "c.chart"
+    cut(make_store(Person().rows), SUBJECT, blank)
 
     def make(person: Person) -> Path:
         path = tmp_path_factory.mktemp("chart") / "c.chart"
-        cut(make_store(person.rows), SUBJECT, path)
+        path.write_bytes(blank.read_bytes())
+        with duckdb.connect(str(path)) as db:
+            for table, rows in person.rows.items():
+                db.execute(f"delete from {table}")
+                for n, row in enumerate(rows):
+                    _insert(db, table, row, n)
         return path
 
     return make
+
+
+def _insert(db: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any], n: int) -> None:
+    cells = dict(row)
+    spec = tables()[table]
+    if spec.per_patient:
+        mark = cells.get(spec.key) if spec.key else f"{n:010x}"
+        cells["row_ref"] = f"{table}:{mark}"
+    else:
+        cells.pop("subject_id", None)
+    names = ", ".join(cells)
+    slots = ", ".join("?" for _ in cells)
+    db.execute(f"insert into {table} ({names}) values ({slots})", list(cells.values()))
 
 
 @pytest.fixture(scope="session")

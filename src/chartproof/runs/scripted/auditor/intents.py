@@ -29,7 +29,7 @@ def told(note: Note) -> list[Told]:
             heading = frozenset()
             continue
         label, _, rest = sentence.text.partition(":")
-        own = acts(rest) if rest.strip() and len(label) < 40 else acts(sentence.text)
+        own = (acts(rest) if len(label) < 40 else frozenset()) or acts(sentence.text)
         if _heads(sentence.text):
             heading = own
         elif not _listed(sentence.rows):
