@@ -14,7 +14,7 @@ def test_lines_are_cited_by_note_and_number(ask: Any) -> None:
         "[discharge:9000010-DS-1 L9] | 9 | History of Present Illness:",
         "[discharge:9000010-DS-1 L10] | 10 | Never on hemo-",
     ]
-    assert answer.scope.items == ("9000010-DS-1 L9-L10",)
+    assert answer.scope.items == ("History of Present Illness",)
 
 
 def test_the_only_summary_of_an_admission_read_whole_covers_the_admission(ask: Any) -> None:
@@ -89,3 +89,13 @@ def test_lines_together_are_the_note(text: str) -> None:
 def test_one_of_several_phrases_suffices(ask: Any) -> None:
     rows = ask("search_notes", text=["no such thing", "penicillins", "fever"]).answer.rows
     assert [row.cells["line"] for row in rows if row.cells["hit"]] == [4, 7]
+
+
+def test_a_partial_read_looked_at_the_sections_that_begin_in_it(ask: Any) -> None:
+    def sections(since: int, until: int) -> Any:
+        note = {"note_id": "9000010-DS-1", "since_line": since, "until_line": until}
+        return ask("read_note", **note).answer.scope.items
+
+    assert sections(3, 7) == ("Allergies", "Chief Complaint")
+    assert sections(10, 13) == ()
+    assert sections(1, 99) is None

@@ -98,14 +98,15 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
         }
         for n in range(first, last)
     ]
-    whole = first == 1 and last == len(lines) + 1
+    shown = page_of(rows, request.page)
+    whole = len(shown) == len(lines)
     encounters, since, until = _when(chart, kind, note)
     asked = Asked(
         (kind,),
         encounters=encounters,
         since=since,
         until=until,
-        items=None if whole else (f"{note['note_id']} L{first}-L{last - 1}",),
+        items=None if whole else _sections([row["text"] for row in shown]),
         page=request.page,
         notes=(
             f"{note['note_type']} note of {cell(plain(note['charttime']))}, "
@@ -113,9 +114,7 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
             f"filed {cell(plain(note['storetime']))}",
         ),
     )
-    return answered(
-        chart, page_of(rows, request.page), asked, columns=("line", "text"), total=len(rows)
-    )
+    return answered(chart, shown, asked, columns=("line", "text"), total=len(rows))
 
 
 def search_notes(chart: Chart, request: SearchNotes) -> Answer:
@@ -154,6 +153,15 @@ def search_notes(chart: Chart, request: SearchNotes) -> Answer:
 def lines_of(text: str | None) -> list[str]:
     """Lines of a note, as everything that cites one counts them: split at line feeds alone."""
     return (text or "").split("\n")
+
+
+_TITLE = re.compile(r"\s*([A-Z][^:]{1,60}):(?:\s|$)")
+
+
+def _sections(lines: list[str]) -> tuple[str, ...]:
+    """Titles of the sections that begin in these lines: what a partial read looked at."""
+    found = (_TITLE.match(line) for line in lines)
+    return tuple(dict.fromkeys(match[1].strip() for match in found if match))
 
 
 def _when(
