@@ -58,7 +58,11 @@ class ScenarioFolder:
         return self.scenario.id
 
 
-class _StrictLoader(yaml.SafeLoader):
+_SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml where PyYAML was built with it: ten times as fast."""
+
+
+class _StrictLoader(_SafeLoader):
     """YAML in which a key given twice is an error, and dates stay text."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
