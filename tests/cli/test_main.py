@@ -82,7 +82,7 @@ def test_the_timeline_cites_every_row(home: Path) -> None:
         (["run"], "Neither or both"),
         (["run", "--system", "clever"], "There is no system `clever`"),
         (["chart", "show", "nobody"], "No case begins with `nobody`"),
-        (["tool", "post-ct-aki", "labs", "items"], "`items` is no argument"),
+        (["tool", "post-ct-aki-", "labs", "items"], "`items` is no argument"),
         (["store", "build"], "0 sources were given"),
         (["store", "build", "--mimic", "nowhere"], "nowhere"),
         (["run", "study.yaml"], "study.yaml"),
