@@ -93,7 +93,7 @@ class _Edit:
     def _insert(self, edit: InsertRows) -> list[str]:
         made: list[str] = []
         for k, row in enumerate(edit.rows):
-            given = {self._column(name): self._evaluate(name, cell) for name, cell in row.items()}
+            given = self._evaluated({self._column(name): cell for name, cell in row.items()})
             salt = hashlib.md5(f"{self.bind['subject_id']}|{self.n}|{k}".encode()).hexdigest()
             made.append(complete(self.db, self.table, given, self.bind, salt))
         return made
@@ -169,8 +169,9 @@ class _Edit:
             return f"({cell[1:].strip()})"
         return f"{_literal(cell)}::{self.table.columns[column]}"
 
-    def _evaluate(self, column: str, cell: Value) -> Any:
-        return self._fetch(f"select {self._value(column, cell)}")[0][0]
+    def _evaluated(self, cells: Mapping[str, Value]) -> dict[str, Any]:
+        values = ", ".join(self._value(column, cell) for column, cell in cells.items())
+        return dict(zip(cells, self._fetch(f"select {values}")[0], strict=True))
 
     def _run(self, sql: str, **more: Any) -> list[str]:
         return [row[0] for row in self._fetch(sql, **more)]
