@@ -78,7 +78,7 @@ def changes(medications: Sequence[Medication], author: Author) -> Changes:
             sections = ()
         pattern = author.pick(fact, value, state=state, sections=sections)
         said.add(pattern.sections[0], author.say(pattern, slots))
-        if value == "stated" and state is None and author.chance(0.25):
+        if value == "stated" and state is None and author.chance(0.5):
             again = author.pick(fact, value, sections=("dinstr", "bhc"))
             if again.id != pattern.id:
                 said.add(again.sections[0], author.say(again, slots))
