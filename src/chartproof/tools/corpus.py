@@ -29,11 +29,11 @@ class Corpus:
         words = list(dict.fromkeys(re.findall(r"\w+", query.lower())))[:64]
         if not words:
             return []
-        # a title lifts its document a little, not above a line that holds the words itself;
+        # a title counts like a line: it is by its title that a document is asked for;
         # every word is quoted, so that no operator of the query language can be spelled
         match = " OR ".join(f'"{word}"' for word in words)
         found = self._index.execute(
-            "select document, line, bm25(lines, 0, 0, 0.3, 1) from lines where lines match ? "
+            "select document, line, bm25(lines) from lines where lines match ? "
             "order by 3, document, line limit ?",
             (match, limit),
         )
