@@ -1,6 +1,7 @@
 """Recipes of imaging receipt and medication reconciliation, planted and looked at."""
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +9,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from chartproof.catalog.read import scenario
+from chartproof.catalog.read import scenario, scenario_ids
 from chartproof.chart.build import build
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
+from chartproof.hospital.notes_phrases import Author
 from chartproof.hospital.source import SyntheticSource
 from chartproof.records.case import Anchor
 from chartproof.records.recipe import Planted, Recipe
@@ -208,3 +210,18 @@ def test_labels_name_lines_of_notes_that_exist(
     ]
     assert len(labels) > 100
     assert all(1 <= s["line_from"] <= s["line_to"] <= lines[s["note_id"]] for s in labels)
+
+
+@pytest.mark.parametrize("name", scenario_ids())
+def test_whatever_a_recipe_wants_said_there_is_a_phrase_for(name: str) -> None:
+    recipes = scenario(name).recipes
+    assert recipes is not None
+    lists = {"home_medication_list", "discharge_medication_list", "summary"}
+    author = Author("terse", female=True, rng=random.Random(1))
+    blocks = [*recipes.blocks.values(), *recipes.recipes]
+    for say in (say for block in blocks for say in block.say):
+        drawn = any(str(part).startswith("=") for part in (say.value, say.state))
+        if say.fact in lists or say.value == "unsaid" or say.note == "radiology" or drawn:
+            continue
+        sections = (say.section,) if say.section else ()
+        author.pick(say.fact, say.value, state=say.state, sections=sections)
