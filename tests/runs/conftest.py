@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 import pytest
+
 from auditor.desk import Desk
 from auditor.habits import HABITS
-
 from chartproof.catalog.read import policies
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from auditor.habits import HABITS
 
+from auditor.habits import HABITS
 from chartproof.reports.audit import parse
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 

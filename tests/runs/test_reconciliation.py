@@ -4,12 +4,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from auditor.drugs import named, of_name
 from auditor.intents import acts
 from auditor.reading import Row
 from auditor.regimens import entries, frequency
-from hypothesis import given
-from hypothesis import strategies as st
 
 QUESTION = (
     "For admission <subject_id 9000001, hadm_id 8000001> (with ED stay <stay_id 7500001>), "

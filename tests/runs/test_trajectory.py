@@ -4,9 +4,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from auditor.kidney import ckd_epi, mdrd_creatinine, mdrd_egfr
 from hypothesis import given
 from hypothesis import strategies as st
+
+from auditor.kidney import ckd_epi, mdrd_creatinine, mdrd_egfr
 
 QUESTION = (
     "For patient <subject_id 9000001> with multiple admissions, is renal function on a worsening "

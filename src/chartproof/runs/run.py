@@ -74,7 +74,7 @@ def run(
         )
 
 
-def _fill(  # noqa: PLR0917
+def _fill(
     part: Path,
     task: Task,
     system: System,

@@ -1,58 +1,20 @@
 """Did kidney injury follow the CT of this admission?"""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from auditor.desk import Desk
-from auditor.draft import AMBIGUOUS, DAY, HOUR, LACK, NO, YES, Conclusion, Source, at, lines
-from auditor.kidney import CREATININE, Record, mdrd_creatinine, mdrd_egfr, record, values
+from auditor.draft import DAY, HOUR, LACK, NO, Conclusion, Source, at, lines
+from auditor.kidney import CREATININE, Record, record, values
 from auditor.knowledge import coded, known, pattern
-from auditor.people import Patient, Stay, encounters, patient
+from auditor.people import encounters, patient
 from auditor.reading import Answer, Row
-from auditor.studies import Study, order_of, studies
+from auditor.studies import order_of, studies
+from auditor.window import Chart, Window, dialysis_evidence, judge, labile
 
 if TYPE_CHECKING:
     from auditor.habits import Careful
-
-Value = tuple[datetime, Decimal, Row]
-
-
-@dataclass
-class Chart:
-    """What the investigation gathered."""
-
-    person: Patient
-    admission: Stay
-    kidney: Record
-    reports: Answer
-    events: Answer
-    coded: Answer
-    orders: Answer
-    labs: Answer | None = None
-    scans: list[Study] = field(default_factory=list)
-    creatinine: list[Value] = field(default_factory=list)
-
-
-@dataclass
-class Window:
-    """The 48 hours after one scan time, judged."""
-
-    scan: datetime
-    tier1: list[Value]
-    tier2: Value | None
-    tier3: Decimal | None
-    post: list[Value]
-    dialysis: list[Source]
-    conclusion: Conclusion
-
-    @property
-    def baseline(self) -> Decimal | None:
-        """The value that rises are measured from."""
-        if self.tier1:
-            return min(v for _, v, _ in self.tier1)
-        return self.tier2[1] if self.tier2 else self.tier3
 
 
 def investigate(habit: "Careful") -> Conclusion:
@@ -212,108 +174,6 @@ def _is_ct_code(code: str) -> bool:
     return coded(code, known("knowledge")["imaging"]["ct_codes"])
 
 
-def judge(chart: Chart, scan: datetime) -> Window:
-    """Apply the definitions to one scan time, in their order."""
-    begins = chart.admission.begins or scan
-    all_values = chart.creatinine
-    tier1 = [v for v in all_values if begins - 365 * DAY <= v[0] <= begins - 90 * DAY]
-    near = [v for v in all_values if abs(v[0] - begins) <= DAY]
-    before = [v for v in near if v[0] < scan]
-    just_after = [v for v in near if scan <= v[0] <= scan + 2 * HOUR]
-    tier2 = before[0] if before else just_after[0] if just_after else None
-    post = [v for v in all_values if scan < v[0] <= scan + 48 * HOUR]
-    if not tier1 and tier2 is not None:
-        post = [v for v in post if v[2].ref != tier2[2].ref]
-    dialysis = dialysis_evidence(chart.kidney, scan + 48 * HOUR)
-    age = chart.person.age(begins)
-    chronic = bool(chart.kidney.coded("ckd_codes") or chart.kidney.stated("ckd_text"))
-    tier3 = mdrd_creatinine(age, female=chart.person.female) if chronic and age else None
-    window = Window(scan, tier1, tier2, tier3, post, dialysis, Conclusion(LACK, 0.5, ""))
-    window.conclusion = _conclude(chart, window)
-    return window
-
-
-def dialysis_evidence(kidney: Record, until: datetime) -> list[Source]:
-    """What shows end-stage disease, or dialysis up to a time."""
-    found: list[Source] = [*kidney.coded("dialysis_codes")]
-    found += [row for time, row in kidney.dated if time <= until]
-    for sentence in kidney.stated("esrd_text"):
-        found += sentence.marks
-    return found
-
-
-def _conclude(chart: Chart, w: Window) -> Conclusion:
-    base = w.baseline
-    labs: tuple[Source, ...] = (chart.labs,) if chart.labs else ()
-    post = tuple(row for _, _, row in w.post)
-    if w.dialysis:
-        sure = 0.95 if any(isinstance(s, Row) for s in w.dialysis) else 0.8
-        risen = base is not None and rises(base, w.post)
-        return Conclusion(
-            AMBIGUOUS, sure,
-            "The patient is on dialysis or has end-stage renal disease, so serum creatinine does "
-            "not reflect the patient's own kidney function and acute thresholds do not apply",
-            tuple(w.dialysis[:4]), leaning=YES if risen else NO,
-        )  # fmt: skip
-    if base is None:
-        return Conclusion(LACK, 0.9, "No tier of the baseline hierarchy can be set", labs)
-    if not w.post:
-        return Conclusion(
-            LACK, 0.9, "There is no creatinine in the 48 hours after the scan", labs, leaning=NO
-        )
-    low, high = rises(base, w.post), rises(max((v for _, v, _ in w.tier1), default=base), w.post)
-    if labile(w.tier1) and low != high:
-        return Conclusion(
-            AMBIGUOUS, 0.85,
-            "The pre-admission baseline is labile and the answer depends on which value is taken",
-            tuple(row for _, _, row in w.tier1), leaning=YES,
-        )  # fmt: skip
-    peak = max(w.post, key=lambda v: v[1])
-    margin = float(max(peak[1] - base - Decimal("0.3"), peak[1] / base - Decimal("1.5")))
-    if low:
-        return Conclusion(
-            YES, 0.95 if margin > 0.1 else 0.88,
-            f"Creatinine rose from a baseline of {base} mg/dL to {peak[1]} mg/dL within 48 hours "
-            "of the scan: acute kidney injury following CT, without a statement on its cause",
-            (peak[2],), doubts=() if margin > 0.1 else ("the rise barely meets a threshold",),
-        )  # fmt: skip
-    if len(w.post) < 2:
-        return Conclusion(
-            LACK, 0.88, "Only one creatinine lies in the window, so that a peak is unconfirmed",
-            post, leaning=NO,
-        )  # fmt: skip
-    age = chart.person.age(chart.admission.begins)
-    egfr = mdrd_egfr(base, age, female=chart.person.female) if age else None
-    severe: list[Source] = [*chart.kidney.coded("ckd4_codes")]
-    for sentence in chart.kidney.stated("ckd4_text"):
-        severe += sentence.marks
-    if severe or (egfr is not None and egfr < 30):
-        return Conclusion(
-            AMBIGUOUS, 0.85,
-            "Without a qualifying rise, a small change is not interpretable in chronic kidney "
-            "disease of stage 4 or 5", tuple(severe[:3]) or labs, leaning=NO,
-        )  # fmt: skip
-    return Conclusion(
-        NO, 0.95 if margin < -0.1 else 0.85,
-        f"No creatinine of the {len(w.post)} within 48 hours of the scan meets a threshold over "
-        f"the baseline of {base} mg/dL", post,
-        doubts=() if margin < -0.1 else ("the change comes close to a threshold",),
-    )  # fmt: skip
-
-
-def rises(base: Decimal, post: list[Value]) -> bool:
-    """Whether any value meets a threshold, both inclusive."""
-    return any(v - base >= Decimal("0.3") or v >= base * Decimal("1.5") for _, v, _ in post)
-
-
-def labile(tier1: list[Value]) -> bool:
-    """Whether pre-admission values differ by half and by 0.3 mg/dL."""
-    found = [v for _, v, _ in tier1]
-    return len(found) >= 2 and (
-        max(found) >= min(found) * Decimal("1.5") and max(found) - min(found) >= Decimal("0.3")
-    )
-
-
 def describe(habit: "Careful", chart: Chart, w: Window) -> None:
     """Set down baseline, window and thresholds."""
     draft = habit.draft
@@ -344,26 +204,31 @@ def describe(habit: "Careful", chart: Chart, w: Window) -> None:
                       "mg/dL", *_ckd(chart.kidney), *_who(chart))  # fmt: skip
         else:
             draft.say("No tier of the baseline is available", chart.labs)
+    _describe_window(habit, chart.labs, w)
+    draft.head("Limits")
+    draft.say("Nephrotoxic drugs and hypotension around the scan were not assessed, and no cause "
+              "is named")  # fmt: skip
+
+
+def _describe_window(habit: "Careful", labs: Answer, w: Window) -> None:
+    draft = habit.draft
     draft.head("The 48 hours after the scan")
     until = w.scan + 48 * HOUR
     if not w.post:
-        draft.say(f"No creatinine was drawn after {at(w.scan)} and up to {at(until)}", chart.labs)
+        draft.say(f"No creatinine was drawn after {at(w.scan)} and up to {at(until)}", labs)
     for time, value, row in w.post:
         draft.say(f"Creatinine was {value} mg/dL at {at(time)}", row)
     if len(w.post) == 1:
-        draft.say("It is the only creatinine of the window", chart.labs)
+        draft.say("It is the only creatinine of the window", labs)
     if w.baseline is not None and w.post:
-        base_rows: list[Source] = [row for _, v, row in w.tier1 if v == w.baseline][:1]
+        base_rows: list[Row] = [row for _, v, row in w.tier1 if v == w.baseline][:1]
         if not base_rows and w.tier2:
             base_rows = [w.tier2[2]]
         draft.say(f"The thresholds are {w.baseline + Decimal('0.3')} mg/dL (baseline + 0.3) and "
                   f"{(w.baseline * Decimal('1.5')).normalize():f} mg/dL (1.5 x baseline)",
-                  base_rows or [chart.labs])  # fmt: skip
+                  base_rows or labs)  # fmt: skip
         peak = max(w.post, key=lambda v: v[1])
         draft.say(f"The peak is {peak[1]} mg/dL at {at(peak[0])}", peak[2])
-    draft.head("Limits")
-    draft.say("Nephrotoxic drugs and hypotension around the scan were not assessed, and no cause "
-              "is named")  # fmt: skip
 
 
 def kidney_sentences(habit: "Careful", chart: Chart, w: Window | None) -> None:

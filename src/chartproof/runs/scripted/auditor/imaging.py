@@ -190,7 +190,7 @@ def conclude(habit: "Careful", stream: Stream) -> Conclusion:
     """Apply the protocol in its order."""
     classed = [o for o in stream.orders if o.label]
     labels = {o.label for o in classed}
-    settled = _received(habit, stream, classed)
+    settled = _received(stream, classed)
     if settled is not None:
         return settled
     opened = [s for s in stream.found if s.kind == "open"]
@@ -226,7 +226,7 @@ def conclude(habit: "Careful", stream: Stream) -> Conclusion:
     return _absent(habit, stream, classed)
 
 
-def _received(habit: "Careful", stream: Stream, classed: list[Order]) -> Conclusion | None:
+def _received(stream: Stream, classed: list[Order]) -> Conclusion | None:
     """Yes, by a confirmed order of the stay, or by a report with an event or an earlier order."""
     for order in classed:
         if order.label == "report_in":
@@ -238,7 +238,7 @@ def _received(habit: "Careful", stream: Stream, classed: list[Order]) -> Conclus
                 "shows", (*marks, order.row), doubts=doubts,
             )  # fmt: skip
     for study in _unordered(stream):
-        earlier = _prior_order(habit, stream, study)
+        earlier = _prior_order(stream, study)
         if stream.charted or earlier:
             rows = [earlier.row] if earlier else stream.charted[:1]
             return Conclusion(
@@ -257,7 +257,7 @@ def _unordered(stream: Stream) -> list[Study]:
     ]  # fmt: skip
 
 
-def _prior_order(habit: "Careful", stream: Stream, study: Study) -> Order | None:  # noqa: ARG001
+def _prior_order(stream: Stream, study: Study) -> Order | None:
     """An order of the day before the stay that a study of the stay may answer."""
     begins = stream.stay.begins
     assert begins is not None
@@ -267,7 +267,9 @@ def _prior_order(habit: "Careful", stream: Stream, study: Study) -> Order | None
             continue
         own = {"CT Scan": "ct", "MRI": "mr"}.get(order.subtype, study.kind)
         ended = order.discontinued.time("ordertime") if order.discontinued else None
-        if own != study.kind or (order.discontinued and (ended is None or ended < study.time)):  # pyright: ignore[reportOptionalOperand]
+        if own != study.kind:
+            continue
+        if order.discontinued and (ended is None or study.time is None or ended < study.time):
             continue
         if any(order.fits(s) and s.kind == own for s in before):
             continue  # a study before the stay used it up
@@ -318,8 +320,11 @@ def describe(habit: "Careful", stream: Stream) -> None:
     if len(stream.stays) == 1:
         draft.say("The admission has one ICU stay", stream.listed, stay.row)
     else:
-        draft.say(f"The admission has {len(stream.stays)} ICU stays, and each order is attributed "
-                  "to the stay in which its order time lies", [s.row for s in stream.stays])  # fmt: skip
+        draft.say(
+            f"The admission has {len(stream.stays)} ICU stays, and each order is attributed to the "
+            "stay in which its order time lies",
+            [s.row for s in stream.stays],
+        )
         draft.doubt("the admission has several ICU stays")
     draft.head("Radiology orders")
     for order in stream.orders:

@@ -10,6 +10,7 @@ from auditor.knowledge import coded, known
 from auditor.notes import Note, Sentence, opened, statements
 from auditor.reading import Answer, Row
 
+Value = tuple[datetime, Decimal, Row]
 CREATININE = 50912
 """Serum creatinine, mg/dL."""
 
@@ -80,9 +81,9 @@ def _date(found: Record, row: Row, column: str) -> None:
         found.dated.append((time, row))
 
 
-def values(answer: Answer) -> list[tuple[datetime, Decimal, Row]]:
+def values(answer: Answer) -> list[Value]:
     """Serum creatinines of an answer in order of time; other specimens and text are left out."""
-    found: list[tuple[datetime, Decimal, Row]] = []
+    found: list[Value] = []
     times: set[datetime] = set()
     for only in (f"({CREATININE})", "(52546)"):
         for row in answer.rows:

@@ -144,7 +144,6 @@ def _given(sources: Sources) -> None:
 
 def _missing(habit: "Careful", s: Sources) -> Conclusion | None:
     """Defer if one of the three sources does not exist."""
-    _, visits = encounters(habit.desk, "ed")
     seen, _ = encounters(habit.desk, "ed")
     if s.ed is None or (not s.home and not s.no_home):
         what = (
@@ -154,7 +153,6 @@ def _missing(habit: "Careful", s: Sources) -> Conclusion | None:
         )
         rest: tuple[Source, ...] = (s.recorded,) if s.recorded else (seen,)
         return Conclusion(LACK, 0.9, what, rest, leaning=NO)
-    del visits
     row = s.admission.row
     died = row.time("deathtime") is not None or row.text("went_to").upper() == "DIED"
     if died or not s.has_discharge_list:

@@ -50,9 +50,9 @@ def _imaging(habit: "Careful") -> Conclusion:
 def _orders(habit: "Careful") -> Conclusion:
     """The orders at discharge are taken for the discharge list."""
     asked = habit.desk.question
-    visit = next((v for v in encounters(habit.desk, "ed")[1] if v.hadm_id == str(asked.hadm_id)), 0)
-    stay = visit.stay_id if visit else asked.stay_id
-    home = habit.desk.ask("home_medications", stay_id=int(stay) if stay else None)
+    visits = [v for v in encounters(habit.desk, "ed")[1] if v.hadm_id == str(asked.hadm_id)]
+    stay = int(visits[0].stay_id) if visits else asked.stay_id
+    home = habit.desk.ask("home_medications", stay_id=stay)
     orders = habit.desk.ask("medication_orders", hadm_id=asked.hadm_id)
     ordered = {d.name for r in orders.rows for d in of_name(r.text("drug"))}
     hits = [

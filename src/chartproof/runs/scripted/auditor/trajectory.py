@@ -1,69 +1,19 @@
 """Is the patient's kidney function on a worsening course?"""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from auditor.course import Course, Visit, already_lost, belongs, code_of, gather
 from auditor.draft import AMBIGUOUS, DAY, LACK, NO, YES, Conclusion, Source, at, lines
-from auditor.kidney import CREATININE, ckd_epi, values
 from auditor.knowledge import coded, known, pattern
-from auditor.notes import Note, Sentence, opened, statements
-from auditor.people import Patient, Stay, encounters, patient
-from auditor.reading import Answer, Row
+from auditor.reading import Row
 
 if TYPE_CHECKING:
     from auditor.habits import Careful
 
-Value = tuple[datetime, Decimal, Row]
-_MOST_SUMMARIES = 12
 _LIMITS = (90, 60, 45, 30, 15)
-
-
-@dataclass
-class Visit:
-    """One admission, with what it says of the kidneys."""
-
-    stay: Stay
-    codes: list[Row]
-    values: list[Value]
-    dialysis: list[Row]
-    note: Note | None = None
-    egfr: Decimal | None = None
-    lasting: list[Source] = field(default_factory=list)
-    """What shows end-stage disease, chronic dialysis or a transplant."""
-
-    @property
-    def base(self) -> Value:
-        """The lowest creatinine."""
-        return min(self.values, key=lambda v: v[1])
-
-    @property
-    def stage(self) -> int | None:
-        """The highest coded stage of chronic kidney disease."""
-        stages = known("knowledge")["kidney"]["stages"]
-        found = [stages[c] for r in self.codes if (c := _code(r)) in stages]
-        return max(found, default=None)
-
-
-@dataclass
-class Course:
-    """All admissions in order, and what was searched."""
-
-    person: Patient
-    listed: Answer
-    visits: list[Visit]
-    labs: Answer
-    codes: Answer
-    procedures: Answer
-    icu: Answer
-    weights: Answer
-    all_values: list[Value]
-
-    @property
-    def usable(self) -> list[Visit]:
-        """Admissions with a baseline."""
-        return [v for v in self.visits if v.egfr is not None]
 
 
 def investigate(habit: "Careful") -> Conclusion:
@@ -76,84 +26,6 @@ def investigate(habit: "Careful") -> Conclusion:
     return conclude(habit, course)
 
 
-def gather(habit: "Careful") -> Course:
-    """Collect admissions, values, codes, procedures and summaries."""
-    desk = habit.desk
-    kidney = known("knowledge")["kidney"]
-    person = patient(desk)
-    listed, stays = encounters(desk, "admission")
-    labs = desk.ask("labs", items=[str(CREATININE)])
-    codes = desk.ask("diagnoses")
-    procedures = desk.ask("procedures", kind="coded")
-    icu = desk.ask("procedures", kind="icu", items=[str(i) for i in kidney["dialysis_items"]])
-    weights = desk.ask("measurements", names=["Weight (Lbs)", "BMI (kg/m2)"])
-    found = [v for v in values(labs) if f"({CREATININE})" in v[2].text("item")]
-    summaries = desk.ask("notes", kind="discharge")
-    visits: list[Visit] = []
-    for stay in stays:
-        mine = [r for r in codes.rows if r.table == "diagnoses_icd" and _of(r, stay)]
-        dialysis = [
-            r for r in procedures.rows
-            if _of(r, stay) and coded(_code(r), kidney["dialysis_procedures"][:3])
-        ]  # fmt: skip
-        dialysis += [
-            r for r in icu.rows
-            if _of(r, stay) and r.text("status", "statusdescription").lower() != "rewritten"
-        ]  # fmt: skip
-        visits.append(_visit(person, stay, mine, found, dialysis))
-    for visit in visits[:_MOST_SUMMARIES]:
-        row = next((r for r in summaries.rows if _of(r, visit.stay)), None)
-        visit.note = opened(desk, row) if row else None
-        visit.lasting = _lasting(visit)
-    return Course(person, listed, visits, labs, codes, procedures, icu, weights, found)
-
-
-def _visit(
-    person: Patient, stay: Stay, codes: list[Row], found: list[Value], dialysis: list[Row]
-) -> Visit:
-    begins, ends = stay.begins or datetime.max, stay.ends or datetime.max
-    first_dialysis = min(
-        (t for r in dialysis if (t := r.time("starttime", "chartdate")) is not None),
-        default=datetime.max,
-    )
-    mine = [v for v in found if begins - DAY <= v[0] <= ends and v[0] < first_dialysis]
-    visit = Visit(stay, codes, mine, dialysis)
-    age = person.age(stay.begins)
-    if len({v[0] for v in mine}) >= 2 and age is not None:
-        visit.egfr = ckd_epi(visit.base[1], age, female=person.female)
-    return visit
-
-
-def _lasting(visit: Visit) -> list[Source]:
-    """Evidence of a kidney that is gone for good, by code or by statement."""
-    kidney = known("knowledge")["kidney"]
-    found: list[Source] = [r for r in visit.codes if coded(_code(r), kidney["lasting_codes"])]
-    for sentence in _stated(visit.note):
-        found += sentence.marks
-    return found
-
-
-def _stated(note: Note | None) -> list[Sentence]:
-    if note is None:
-        return []
-    return [
-        *statements(note, "kidney", "esrd_text"),
-        *statements(note, "kidney", "new_dialysis_text"),
-        *statements(note, "kidney", "transplant_text", lasting=True),
-    ]
-
-
-def _first_lasting(visit: Visit) -> list[Source]:
-    """End-stage disease or chronic dialysis already there; a working transplant is not it."""
-    kidney = known("knowledge")["kidney"]
-    found: list[Source] = [r for r in visit.codes if coded(_code(r), kidney["esrd_codes"])]
-    if visit.note is not None:
-        for sentence in statements(visit.note, "kidney", "esrd_text"):
-            if not pattern("knowledge", "kidney", "new_dialysis_text").search(sentence.text):
-                found += sentence.marks
-    return found
-
-
 def conclude(habit: "Careful", course: Course) -> Conclusion:  # noqa: PLR0911  one per rule
     """Apply the definitions in their order."""
     visits, usable = course.visits, course.usable
@@ -161,7 +33,7 @@ def conclude(habit: "Careful", course: Course) -> Conclusion:  # noqa: PLR0911  
         return Conclusion(
             LACK, 0.95, "There are fewer than two admissions in the record", (course.listed,)
         )
-    already = _first_lasting(visits[0])
+    already = already_lost(visits[0])
     if already:
         return Conclusion(
             AMBIGUOUS, 0.9, "End-stage disease was present at the first admission, so that "
@@ -214,7 +86,7 @@ def _undecided(
     rise = any((v.stage or 0) > (staged[0].stage or 0) for v in staged[1:])
     code_rows: tuple[Source, ...] = tuple(
         r for v in (staged[:1] + staged[-1:]) for r in v.codes
-        if _code(r) in known("knowledge")["kidney"]["stages"]
+        if code_of(r) in known("knowledge")["kidney"]["stages"]
     )  # fmt: skip
     assert last.egfr is not None
     if rise and not flat and _concordant(last.egfr, staged[-1].stage):
@@ -250,7 +122,6 @@ def _onset(course: Course) -> list[Source]:
     """Evidence that replacement therapy or a transplant came in a later admission."""
     visits = course.visits
     kidney = known("knowledge")["kidney"]
-    seen: set[str] = set()
     if visits[0].lasting:
         return []
     for visit in visits[1:]:
@@ -259,9 +130,8 @@ def _onset(course: Course) -> list[Source]:
     wanted = [*kidney["dialysis_procedures"][:3], *kidney["transplant_procedures"]]
     treated = [
         (v.stay.begins, r) for v in visits for r in course.procedures.rows
-        if _of(r, v.stay) and coded(_code(r), wanted) and v.stay.begins is not None
+        if belongs(r, v.stay) and coded(code_of(r), wanted) and v.stay.begins is not None
     ]  # fmt: skip
-    del seen
     if treated and treated[-1][0] - treated[0][0] >= 90 * DAY:
         return [treated[0][1], treated[-1][1]]
     return []
@@ -325,7 +195,7 @@ def _weights(habit: "Careful", course: Course) -> list[tuple[datetime, float, Ro
 def _new_stage3(visits: list[Visit]) -> bool:
     kidney = known("knowledge")["kidney"]
     first = next(
-        (n for n, v in enumerate(visits) if any(coded(_code(r), kidney["stage3_codes"])
+        (n for n, v in enumerate(visits) if any(coded(code_of(r), kidney["stage3_codes"])
                                                 for r in v.codes)), 0)  # fmt: skip
     return first > 0
 
@@ -350,14 +220,6 @@ def _percent(ratio: Decimal) -> str:
     return f"a change of {change} %"
 
 
-def _code(row: Row) -> str:
-    return row.text("icd_code", "code").replace(".", "").upper()
-
-
-def _of(row: Row, stay: Stay) -> bool:
-    return row.text("hadm_id") == stay.hadm_id
-
-
 def describe(habit: "Careful", course: Course) -> None:
     """Set down baselines, codes, replacement therapy, weight and cystatin C."""
     draft = habit.draft
@@ -376,8 +238,8 @@ def describe(habit: "Careful", course: Course) -> None:
         time, value, row = visit.base
         draft.say(f"Baseline creatinine of the admission of {at(visit.stay.begins)} was {value} "
                   f"mg/dL at {at(time)}", row, visit.stay.row)  # fmt: skip
-        draft.say(f"Its eGFR is {visit.egfr} mL/min/1.73 m2, category "
-                  f"G{('1', '2', '3a', '3b', '4', '5')[category(visit.egfr) - 1]}", row)  # fmt: skip
+        name = ("G1", "G2", "G3a", "G3b", "G4", "G5")[category(visit.egfr) - 1]
+        draft.say(f"Its eGFR is {visit.egfr} mL/min/1.73 m2, category {name}", row)
         peak, final = max(visit.values, key=lambda v: v[1]), visit.values[-1]
         if peak[1] >= value * Decimal("1.5"):
             over = "recovered" if final[1] < value * Decimal("1.5") else "had not recovered"
@@ -400,7 +262,7 @@ def _describe_codes(habit: "Careful", course: Course) -> None:
                   course.codes, course.procedures, course.icu)  # fmt: skip
     staged = [v for v in course.visits if v.stage is not None]
     for visit in staged:
-        rows = [r for r in visit.codes if _code(r) in known("knowledge")["kidney"]["stages"]]
+        rows = [r for r in visit.codes if code_of(r) in known("knowledge")["kidney"]["stages"]]
         draft.say(f"Stage {visit.stage} of chronic kidney disease is coded", rows)
     if staged:
         draft.doubt("a stage of chronic kidney disease is coded")
@@ -422,7 +284,7 @@ def _describe_rest(habit: "Careful", course: Course) -> None:
     usable = course.usable
     if len(usable) < 2:
         return
-    drops = [(b.egfr - a.egfr, b) for a, b in zip(usable, usable[1:], strict=False)
+    drops = [(b.egfr - a.egfr, b) for a, b in pairwise(usable)
              if a.egfr is not None and b.egfr is not None]  # fmt: skip
     turn = min(drops, key=lambda d: d[0])[1]
     begins = course.visits[0].stay.begins
@@ -430,7 +292,7 @@ def _describe_rest(habit: "Careful", course: Course) -> None:
     orders = desk.ask("medication_orders", since=begins, until=ends)
     active = [
         r for r in orders.rows
-        if _of(r, turn.stay)
+        if belongs(r, turn.stay)
         and pattern("knowledge", "kidney", "reno_active").search(r.text("drug", "medication"))
     ]  # fmt: skip
     draft.say(f"The largest change is at the admission of {at(turn.stay.begins)}", turn.base[2])
