@@ -6,6 +6,8 @@ from tests.hospital.notes_patient import ED, FIRST, SECOND, SUBJECT, put, tables
 
 from chartproof.errors import SpecError
 from chartproof.hospital.notes import write
+from chartproof.hospital.notes_phrases import Author, data
+from chartproof.hospital.notes_radiology import report
 from chartproof.records.recipe import Exam, Medication, Regimen, Say, Sentence
 
 SECTIONS = [
@@ -242,3 +244,23 @@ def test_medrecon_of_another_stay_is_no_home_list():
     put(db, "medrecon", subject_id=SUBJECT, stay_id=ED + 1, name="Warfarin")
     write(db, subject_id=SUBJECT, rng=random.Random(1))
     assert all("arfarin" not in text for text in notes(db).values())
+
+
+def test_an_abnormal_impression_is_borne_out_by_its_findings() -> None:
+    for kind in data("radiology")["kinds"]:
+        assert all(len(reading) == 3 for reading in kind["abn"]), kind["id"]
+    exam = Exam(name="CTA HEAD AND CTA NECK", modality="CTA", at="2151-03-02 10:00:00")
+    said = {}
+    for seed in range(30):
+        made = report(exam, Author("terse", female=True, rng=random.Random(seed)), ())
+        said[made.short] = flat(made.page.text)
+    assert "left M1 segment is occluded" in said["a left M1 occlusion"]
+    assert "patent without occlusion" not in said["a left M1 occlusion"]
+    assert "patent without occlusion" in said["no acute process"]
+
+
+def test_every_modality_has_a_kind_of_report_for_any_name() -> None:
+    author = Author("terse", female=False, rng=random.Random(1))
+    for modality in data("radiology")["allowed"]:
+        exam = Exam(name="SOMETHING NEW", modality=modality, at="2151-03-02 10:00:00")
+        assert "SOMETHING NEW" in report(exam, author, ()).page.text

@@ -135,6 +135,7 @@ class _Body:
         self.page = Page()
         self.impression = ""
         self.short = ""
+        self.leading = ""
         guidance = about.get("guidance") or {
             "guidance_ct": "ct",
             "guidance_us": "ultrasound",
@@ -209,7 +210,8 @@ class _Body:
             Label("rad-tech", "rad_technique", "stated", self.about.get("rad_technique")),
         )
         self.page.gap()
-        if self.exam.modality in ("CT", "CTA") and self.author.chance(0.6):
+        here = self.exam.modality in ("CT", "CTA") and self.kind["id"] != "second_opinion"
+        if here and self.author.chance(0.6):
             self._line("rad_tech", self.author.one(data("radiology")["dose"]))
             self.page.gap()
 
@@ -229,6 +231,8 @@ class _Body:
             self.author.one(each) if isinstance(each, list) else each
             for each in (source["findings"] if self.guided is None else [source["findings"]])
         ]
+        if self.leading:
+            chosen[0] = self.leading
         if self.about.get("rad_technique") == "not_performed":
             chosen = ["No diagnostic images are available."]
         lead = "FINDINGS:  " if self.author.chance(SHARES["findings"]) else ""
@@ -252,8 +256,9 @@ class _Body:
             self.short = "image guided procedure done"
             return
         if self.author.chance(0.4):
-            text, short = self.author.one(self.kind["abn"])
+            text, short, found = self.author.one(self.kind["abn"])
             self.impression, self.short = self._filled(text), self._filled(short)
+            self.leading = found
         else:
             self.impression = self._filled(self.author.one(self.kind["norm"]))
             self.short = "no acute process"
