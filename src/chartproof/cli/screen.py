@@ -20,8 +20,8 @@ def complain(what: str, remedy: str) -> None:
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     """Print a plain table."""
     made = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
-    for column in columns:
-        made.add_column(column, overflow="fold")
+    for n, column in enumerate(columns):
+        made.add_column(column, overflow="fold", no_wrap=n == 0)  # an id must stay whole
     for row in rows:
         made.add_row(*map(escape, row))
     out.print(made)
