@@ -23,7 +23,7 @@ _EXTRA = {
     "coag": 0.3, "liver": 0.25, "diff": 0.2, "cardiac": 0.12, "liver2": 0.06, "vanco": 0.06,
     "egfr": 0.15, "inflam": 0.05, "slide": 0.06, "hold": 0.05, "b12": 0.03, "iron": 0.04,
     "thyroid": 0.04, "bnp": 0.04, "dimer": 0.02, "osmo": 0.02, "bloodsmear": 0.03, "uric": 0.02,
-    "lipids": 0.03, "diabetes": 0.04, "fibrin": 0.02,
+    "lipids": 0.03, "diabetes": 0.04, "fibrin": 0.02, "creatrare": 0.004, "egfrtwo": 0.004,
 }  # fmt: skip
 _BEDSIDE = {"lactate": 0.5, "wholeblood": 0.3, "poccreat": 0.04}
 _UNITS = {51249: "%", 50910: "U/L", 51003: "ng/ml", 50915: "ng/mL FEU", 50889: "MG/L"}
@@ -75,10 +75,11 @@ def _during(admission: Admission, rng: random.Random, draw: Any, density: float)
     while day < admission.end:
         at = day + int(rng.gauss(5.6, 0.9) * HOUR)
         if admission.start < at < admission.end and rng.random() < 0.35 + 0.55 * density:
-            share = rng.random()
-            extra = [p for p, chance in _EXTRA.items() if share < 1 and rng.random() < chance]
+            extra = [p for p, chance in _EXTRA.items() if rng.random() < chance]
             hadm_id = None if rng.random() < 0.02 else admission.hadm_id
             draw(at, hadm_id, [*_MORNING, *extra])
+            if rng.random() < 0.01:
+                draw(at, hadm_id, ["chem"])
         evening = day + int(rng.gauss(16.5, 1.5) * HOUR)
         if admission.start < evening < admission.end and rng.random() < 0.3 * density:
             draw(evening, admission.hadm_id, ["chem"] if rng.random() < 0.6 else ["cbc", "coag"])
