@@ -385,6 +385,19 @@ def test_an_explained_change_of_dose_is_no_discrepancy() -> None:
     assert stay.ruling().rule == "NO-1"
 
 
+def test_a_hold_and_restart_does_not_explain_a_new_dose() -> None:
+    stay = Stay(
+        METOPROLOL, ["Metoprolol Tartrate 50 mg PO BID"], "Metoprolol was held and resumed."
+    )
+    assert stay.ruling().rule == "YES-1"
+
+
+def test_a_family_of_classes_reaches_each_of_them() -> None:
+    stay = omitted("Home antihypertensives were stopped in the setting of hypotension.")
+    stay.give("Metoprolol Tartrate")
+    assert stay.ruling().rule == "NO-1"
+
+
 def test_what_a_drug_is_for_does_not_explain_its_new_dose() -> None:
     stay = Stay(METOPROLOL, ["Metoprolol Tartrate 50 mg PO BID for rate control"])
     assert stay.ruling().rule == "YES-1"

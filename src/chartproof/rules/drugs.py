@@ -100,18 +100,19 @@ def _forms() -> tuple[tuple[str, str, re.Pattern[str], frozenset[str]], ...]:
 
 
 @cache
-def _words() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Class → what prose calls it. A word all in capitals is an abbreviation, and only so."""
+def _words() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Classes → what prose calls them. A word all in capitals is an abbreviation, and only so."""
+    single = [((g,), word) for g, entry in groups().items() for word in entry.get("words", ())]
+    several = [(tuple(f["classes"]), word) for f in _raw()["families"] for word in f["words"]]
     return tuple(
         (
-            group,
+            classes,
             re.compile(
                 rf"(?<!\w)(?:{word})(?!\w)",
                 0 if re.fullmatch(r"[A-Z0-9]+s?\??", word) else re.IGNORECASE,
             ),
         )
-        for group, entry in groups().items()
-        for word in entry.get("words", ())
+        for classes, word in (*single, *several)
     )
 
 
@@ -164,11 +165,8 @@ def named(text: str, others: Iterable[str] = ()) -> list[Named]:
             Named(match.start(), match.end(), drugs=(Drug(other, other, None),))
             for match in re.finditer(pattern, lower)
         ]
-    by_span: dict[tuple[int, int], list[str]] = {}
-    for group, pattern in _words():
-        for match in pattern.finditer(text):
-            by_span.setdefault(match.span(), []).append(group)
-    found += [Named(*span, groups=tuple(names)) for span, names in by_span.items()]
+    for classes, pattern in _words():
+        found += [Named(*match.span(), groups=classes) for match in pattern.finditer(text)]
     kept: list[Named] = []
     for each in sorted(found, key=lambda n: (n.start - n.end, n.start)):
         if all(each.end <= other.start or each.start >= other.end for other in kept):

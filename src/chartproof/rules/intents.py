@@ -4,7 +4,7 @@ A value is a JSON object `{intent, drug, class, at}`: `drug` names an ingredient
 of drugs (`her beta blocker was stopped`), and `at` is the place in the note, so that of several
 statements on one drug the last can be told. Intents:
 
-- `stopped`, `changed`, `new`, `continued`;
+- `stopped`, `changed`, `new`, `continued`; `treated` – it was given, which tells why it is new;
 - `held` – in hospital; `hold_planned` – to be held after discharge, or held with a plan;
 - `restarted` – taken up again; `restart_planned` – to be taken up again;
 - `indicated` – the text says what the drug is for; `end` – it gives a course its end.
@@ -200,7 +200,7 @@ def _governed(
         onto = compiled(words()["onto"]).search(text[verb.end : right_to]) is not None
         swap = moved if onto and verb.intent == "changed" else []
         return [(verb.intent, t) for t in fore] + swap
-    if apposed and (verb.intent != "new" or not behind):
+    if apposed and (verb.intent not in ("new", "treated") or not behind):
         return [(verb.intent, t) for t in fore]
     if behind:
         return [(verb.intent, t) for t in behind]

@@ -93,7 +93,7 @@ said as (                 -- by name or by class; of holding and stopping, the l
          coalesce(bool_or(t.intent = 'held'), false) as held,
          coalesce(bool_or(t.intent = 'restart_planned'), false) as restart_planned,
          coalesce(bool_or(t.intent = 'new'), false) as started,
-         coalesce(bool_or(t.intent = 'indicated'), false) as indicated,
+         coalesce(bool_or(t.intent in ('treated', 'indicated')), false) as indicated,
          coalesce(bool_or(t.intent = 'end'), false) as ended,
          coalesce(list(distinct t.row_ref), []) as rows
   from (select distinct ingredient, class from named_drug) d
@@ -154,7 +154,7 @@ compared as (
 altered as (              -- another release form at the same daily dose is the same regimen
   select c.ingredient, w.product, w.weighs, h.rows || l.rows || coalesce(s.rows, []) as rows,
          l.listed_changed or l.listed_new
-           or coalesce(s.changed or s.started or s.last_word <> '' or s.restart_planned, false) as documented
+           or coalesce(s.changed or s.started, false) as documented
   from compared c join home h using (ingredient) join leaving l using (ingredient)
   join weight w using (ingredient) left join said s using (ingredient)
   where (c.route or ((c.dose or c.frequency) and not c.reformulated))
