@@ -52,6 +52,7 @@ def test_only_the_fabricator_cites_what_was_never_shown(plain: Any, asked: Any, 
     assert cited(honest.report) <= shown(honest)
     false = asked(plain, QUESTION, habit="fabricator")
     assert len(cited(false.report) - shown(false)) >= 2
+    assert "Creatinine was 1.4 mg/dL at 2149-10-01 09:00 [labevents:" in false.report  # it was 1.0
     assert false.verdict == "No"
 
 
@@ -103,7 +104,7 @@ def test_the_unready_hand_in_reports_that_cannot_be_read_and_some_that_can(
     person: Any, asked: Any
 ) -> None:
     read = []
-    for hour in range(10, 18):
+    for hour in range(10, 22):
         patient = person().admission("2150-03-01 08:00", "2150-03-06 12:00")
         patient.report(f"2150-03-02 {hour}:00").lab("2150-03-01 09:00", 1.0)
         read.append(parse(asked(patient, QUESTION, habit="unready").report).verdict)

@@ -28,6 +28,7 @@ def investigate(habit: "Careful") -> Conclusion:
     policies(habit)
     if not times:
         kidney_sentences(habit, chart, None)
+        _without_window(habit, chart)
         if unknown:
             return Conclusion(
                 LACK,
@@ -57,6 +58,31 @@ def investigate(habit: "Careful") -> Conclusion:
         )  # fmt: skip
     describe(habit, chart, judged[0])
     return judged[0].conclusion
+
+
+def _without_window(habit: "Careful", chart: Chart) -> None:
+    """Say what can be said of creatinine when no scan time bounds it."""
+    draft = habit.draft
+    begins, ends = chart.admission.begins, chart.admission.ends
+    if begins is None:
+        return
+    until = ends + timedelta(minutes=1) if ends else None
+    labs = habit.desk.ask(
+        "labs", items=[str(CREATININE), "52546"], since=begins - 365 * DAY, until=until
+    )
+    draft.head("Creatinine")
+    earlier = [v for v in values(labs) if begins - 365 * DAY <= v[0] <= begins - 90 * DAY]
+    if earlier:
+        time, value, row = min(earlier, key=lambda v: v[1])
+        draft.say(f"The baseline would be of tier 1, the lowest value of 3 to 12 months before "
+                  f"admission: {value} mg/dL at {at(time)}", row)  # fmt: skip
+    else:
+        draft.say("No creatinine lies 3 to 12 months before admission: no tier 1", labs)
+        near = [v for v in values(labs) if abs(v[0] - begins) <= DAY]
+        if near:
+            time, value, row = near[0]
+            draft.say(f"The admission creatinine is {value} mg/dL at {at(time)}", row)
+    draft.say("Without a scan time no window of 48 h can be set, and no value is compared", labs)
 
 
 def gather(desk: Desk) -> Chart | None:
@@ -152,6 +178,11 @@ def _untimed(
         return [min(ordered)], tuple(orders[:1]), False
     habit.draft.say("No radiology report of the admission is of a CT", chart.reports)
     habit.draft.say("No ICU procedure event of the admission is a CT", chart.events)
+    if chart.reports.rows:
+        habit.draft.say("The reports that there are describe other studies", chart.reports.rows[:2])
+    for row in orders[:3]:
+        habit.draft.say(f"A CT was ordered at {at(row.time('ordertime'))}, which is the time of an "
+                        "order and not of a scan", row)  # fmt: skip
     if orders or done:
         found: list[Row] = [*orders[:3], *done[:3]]
         habit.draft.say("A CT is known from an order or a coded date alone", found)
@@ -180,6 +211,11 @@ def describe(habit: "Careful", chart: Chart, w: Window) -> None:
     assert chart.labs is not None
     kidney_sentences(habit, chart, w)
     if w.dialysis:
+        draft.head("Creatinine, listed and not judged")
+        for time, value, row in w.post:
+            draft.say(f"Creatinine was {value} mg/dL at {at(time)}", row)
+        if not w.post:
+            draft.say("No creatinine was drawn in the 48 h after the scan", chart.labs)
         return
     draft.head("Baseline")
     if w.tier1:
@@ -206,8 +242,25 @@ def describe(habit: "Careful", chart: Chart, w: Window) -> None:
             draft.say("No tier of the baseline is available", chart.labs)
     _describe_window(habit, chart.labs, w)
     draft.head("Limits")
-    draft.say("Nephrotoxic drugs and hypotension around the scan were not assessed, and no cause "
-              "is named")  # fmt: skip
+    _nephrotoxic(habit, w)
+
+
+def _nephrotoxic(habit: "Careful", w: Window) -> None:
+    """Look for drugs that harm the kidney around the scan; name no cause."""
+    names = known("knowledge")["kidney"]["nephrotoxic"]
+    since, until = w.scan - DAY, w.scan + 48 * HOUR
+    answer = habit.desk.ask(
+        "administrations", hadm_id=habit.desk.question.hadm_id, since=since, until=until, drug=names
+    )
+    was_given = pattern("knowledge", "medication", "given")
+    rows = [r for r in answer.rows if r.table == "emar" and was_given.search(r.text("event_txt"))]
+    if rows:
+        given = ", ".join(dict.fromkeys(r.text("medication") for r in rows[:4]))
+        habit.draft.say(f"Nephrotoxic drugs were given around the scan, without a statement on "
+                        f"cause: {given}", rows[:4])  # fmt: skip
+    else:
+        habit.draft.say("No administration of a nephrotoxic drug was found around the scan; "
+                        "hypotension was not assessed", answer)  # fmt: skip
 
 
 def _describe_window(habit: "Careful", labs: Answer, w: Window) -> None:

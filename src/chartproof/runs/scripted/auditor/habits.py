@@ -12,7 +12,7 @@ from datetime import datetime
 
 from auditor import after_ct, imaging, reconciliation, shortcut, trajectory
 from auditor.desk import Desk
-from auditor.draft import AMBIGUOUS, LACK, NO, YES, Conclusion, Draft, lines
+from auditor.draft import AMBIGUOUS, LACK, NO, YES, Conclusion, Draft, at, lines
 from auditor.reading import Row
 
 
@@ -142,7 +142,17 @@ class Fabricator(Careful):
             value = row.number("valuenum", "value")
             said = f"A further value of {value * 1.3 + 0.1:.1f}" if value else "A further entry"
             self.draft.say(f"{said} in {row.table} agrees with this", invented)
+        for row in self._measured()[:2]:
+            value = row.number("valuenum", "value") or 0
+            label = row.text("item").split(" (")[0]
+            self.draft.say(f"{label} was {value * 1.3 + 0.1:.1f} {row.text('unit')} at "
+                           f"{at(row.time('charttime'))}", row)  # fmt: skip
         return super().hand_in(conclusion)
+
+    def _measured(self) -> list[Row]:
+        return [
+            r for r in self.desk.seen.values() if r.table == "labevents" and r.number("valuenum")
+        ]
 
 
 class Unready(Careful):
@@ -151,7 +161,7 @@ class Unready(Careful):
     def hand_in(self, conclusion: Conclusion) -> str:
         """Spoil the end of the report, by a fixed function of its text."""
         whole = super().hand_in(conclusion)
-        match zlib.crc32(whole.encode()) % 4:
+        match zlib.crc32(whole.encode()) % 6:
             case 0:
                 return whole.split("```json")[0]
             case 1:

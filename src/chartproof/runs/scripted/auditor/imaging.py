@@ -94,6 +94,7 @@ def investigate(habit: "Careful") -> Conclusion:
     own = [s for s in stays if s.stay_id == str(desk.question.stay_id)]
     if len(own) != 1 or own[0].begins is None or own[0].ends is None or own[0].ends < own[0].begins:
         draft.say("The beginning or the end of the stay is missing", [s.row for s in own] or listed)
+        _without_window(habit, own)
         return Conclusion(
             LACK, 0.9, "Without the window of the stay nothing can be placed in it", (listed,)
         )
@@ -101,6 +102,30 @@ def investigate(habit: "Careful") -> Conclusion:
     label(habit, stream)
     describe(habit, stream)
     return conclude(habit, stream)
+
+
+def _without_window(habit: "Careful", own: list[Stay]) -> None:
+    """Say what is on record when no window bounds it."""
+    draft, hadm_id = habit.draft, habit.desk.question.hadm_id
+    for stay in own:
+        draft.say(f"Its beginning is {at(stay.begins)} and its end {at(stay.ends)}", stay.row)
+    draft.head("Imaging of the admission")
+    ordered = habit.desk.ask("orders", hadm_id=hadm_id, order_type="Radiology")
+    rows = [row for row in ordered.rows if row.table == "poe"]
+    for row in rows:
+        draft.say(f"Order of subtype {row.text('order_subtype') or 'not given'} with order time "
+                  f"{at(row.time('ordertime'))}", row)  # fmt: skip
+    if not rows:
+        draft.say("The admission has no radiology order", ordered)
+    reports = habit.desk.ask("imaging", hadm_id=hadm_id)
+    if reports.rows:
+        for row in reports.rows:
+            draft.say(f"Report of {row.text('exams') or 'an unnamed exam'} with study time "
+                      f"{at(row.time('charttime'))}", row)  # fmt: skip
+    else:
+        draft.say("The admission has no radiology report", reports)
+    draft.say("Order times and study times are kept apart; neither can be placed in the stay",
+              ordered)  # fmt: skip
 
 
 def gather(habit: "Careful", stay: Stay, stays: list[Stay], listed: Answer) -> Stream:

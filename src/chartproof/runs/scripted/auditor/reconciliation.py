@@ -384,7 +384,7 @@ def report(habit: "Careful", found: list[Difference], s: Sources) -> None:
     if not any(d.weight in ("high", "unclear") for d in found):
         draft.say("No difference of significance remains", [n.answer for n in s.notes])
     draft.say("Brand, generic and salt names, duplicates by class and substitutions within a class "
-              "were merged and are no discrepancies")  # fmt: skip
+              "were merged and are no discrepancies", s.recorded or [])  # fmt: skip
     held = [p for p in s.passages if "held" in p.acts]
     if held:
         draft.say("Drugs that were held were checked for a word on resuming them",

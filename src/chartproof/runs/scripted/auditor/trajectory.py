@@ -295,6 +295,19 @@ def _describe_rest(habit: "Careful", course: Course) -> None:
         if belongs(r, turn.stay)
         and pattern("knowledge", "kidney", "reno_active").search(r.text("drug", "medication"))
     ]  # fmt: skip
+    first, last = usable[0], usable[-1]
+    assert first.egfr is not None
+    assert last.egfr is not None
+    low = [v for v in usable[-2:] if v.egfr and v.egfr <= Decimal("0.75") * first.egfr]
+    held = len(low) == 2 or (len(usable) == 2 and low == [last])
+    state = "sustained" if held else "not sustained"
+    draft.say(
+        f"From the first to the last usable admission, {_span(usable)} days apart, eGFR went from "
+        f"{first.egfr} to {last.egfr} mL/min/1.73 m2, {_percent(last.egfr / first.egfr)}; a fall "
+        f"by 25 % is {state}",
+        first.base[2],
+        last.base[2],
+    )
     draft.say(f"The largest change is at the admission of {at(turn.stay.begins)}", turn.base[2])
     if active:
         names = ", ".join(dict.fromkeys(r.text("drug", "medication") for r in active[:3]))
