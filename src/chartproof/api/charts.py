@@ -17,6 +17,7 @@ from chartproof.records.case import Case
 from chartproof.records.edit import EditFile
 from chartproof.records.label import Ruling
 from chartproof.rules.engine import evaluate
+from chartproof.rules.twins import bindings
 from chartproof.tools.gateway import Gateway
 
 
@@ -38,7 +39,7 @@ def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Generator
 
     Args:
         cases: Folder of a case set.
-        case_id: Id of a case, or an unambiguous beginning of it.
+        case_id: Id of a case, an unambiguous beginning of it, or a scenario for its first case.
         edits: YAML file of edits (`records.edit.EditFile`).
 
     Raises:
@@ -57,18 +58,12 @@ def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Generator
         before = evaluate(folder, factual, case.anchor)
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "chart"
-            touched = cut(store, case.anchor.subject_id, path, file.edits, names(case, before))
+            bind = bindings(case.anchor, before)
+            touched = cut(store, case.anchor.subject_id, path, file.edits, bind)
             with Chart.open(path) as chart:
                 after = evaluate(folder, chart, case.anchor)
                 account = audit(file, touched, factual, chart, (before, after))
                 yield Opened(case, chart, lambda: after, account, before)
-
-
-def names(case: Case, ruling: Ruling) -> dict[str, Any]:
-    """What `$name` in an edit stands for: identifiers, anchors, facts and derived values."""
-    ids = {name: value for name, value in case.anchor.model_dump().items() if value is not None}
-    facts = {name: fact.value for name, fact in ruling.facts.items()}
-    return {**ruling.derived, **facts, **ruling.anchors, **ids}
 
 
 def call_tool(chart: Chart, name: str, arguments: Mapping[str, Any]) -> str:

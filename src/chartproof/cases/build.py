@@ -119,13 +119,13 @@ def load(folder: Path) -> CaseSet:
 
 
 def find(cases: CaseSet, case_id: str) -> Case:
-    """A case by its id, or by an unambiguous beginning of it.
+    """A case by its id, by an unambiguous beginning of it, or the first of a scenario.
 
     Raises:
         SpecError: None or several match.
     """
     hits = [case for case in cases.cases if case.id.startswith(case_id)]
-    if len(hits) == 1:
+    if len(hits) == 1 or (hits and hits[0].scenario == case_id):
         return hits[0]
     known = ", ".join(case.id for case in (hits or cases.cases)[:4])
     what = "No case begins" if not hits else f"{len(hits)} cases begin"

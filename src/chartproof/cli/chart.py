@@ -14,7 +14,7 @@ app = typer.Typer(no_args_is_help=True, help="Look into the chart of a case.")
 
 @app.command()
 def show(
-    case: Annotated[str, typer.Argument(help="Id of a case, or the beginning of it.")],
+    case: options.CaseId,
     home: options.Home = options.HOME,
     edits: options.Edits = None,
     since: Annotated[datetime | None, typer.Option(help="From this time on.")] = None,
@@ -48,7 +48,7 @@ def show(
 
 
 def tool(
-    case: Annotated[str, typer.Argument(help="Id of a case, or the beginning of it.")],
+    case: options.CaseId,
     name: Annotated[str, typer.Argument(help="Name of a tool; `help` lists them.")],
     arguments: Annotated[
         list[str] | None, typer.Argument(help="name=value; lists as [a, b].", metavar="ARGS…")

@@ -15,3 +15,9 @@ Edits = Annotated[
     Path | None,
     typer.Option("--edits", help="YAML file of edits; the chart is cut anew with them applied."),
 ]
+CaseId = Annotated[
+    str,
+    typer.Argument(
+        metavar="CASE", help="Id of a case, its beginning, or a scenario for its first case."
+    ),
+]
