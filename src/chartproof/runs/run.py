@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from chartproof.chart.chart import Chart
-from chartproof.errors import ChartproofError, RunError
+from chartproof.errors import ChartError, ChartproofError
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo, Outcome
 from chartproof.records.policy import Policy
@@ -16,7 +17,7 @@ from chartproof.records.trace import Called, Ended, Event, Reported, Started, di
 from chartproof.runs import cells
 from chartproof.runs.process import AgentFailure, Interrupted
 from chartproof.runs.systems import System, digest_of
-from chartproof.tools.gateway import Gateway
+from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.trace import TraceWriter
 
 _PACKAGE = Path(__file__).parents[1]
@@ -61,11 +62,11 @@ def run(
         ChartError: The chart cannot be opened.
         Interrupted: `stopped` said so; there is no cell.
     """
+    told = _digests(task, system, policies)
+    standing = cells.stands(task.folder, told)
+    if standing is not None:
+        return standing
     with Chart.open(task.chart) as chart:
-        told = _digests(task, system, policies, chart)
-        standing = cells.stands(task.folder, told)
-        if standing is not None:
-            return standing
         return cells.write(
             task.folder,
             lambda part: _fill(
@@ -110,7 +111,7 @@ def _fill(
         try:
             report = system.answer(
                 task.prompt,
-                gateway.specs(),
+                _specs(),
                 gateway.call,
                 task.budget,
                 clock=clock,
@@ -142,15 +143,19 @@ def _fill(
     )
 
 
-def _digests(
-    task: Task, system: System, policies: Mapping[str, Policy], chart: Chart
-) -> dict[str, str]:
+def _digests(task: Task, system: System, policies: Mapping[str, Policy]) -> dict[str, str]:
     """All that decides what a run does, part by part. Together they are the run digest."""
-    specs = Gateway(chart, policies, _unrecorded).specs()
+    try:
+        chart = task.chart.read_bytes()
+    except OSError as error:
+        raise ChartError(
+            f"The chart {task.chart.name} cannot be read: {error.strerror}.",
+            remedy="Cut it again with `chartproof cases build`.",
+        ) from error
     return {
         "prompt": digest(task.prompt),
-        "tools": digest(specs),
-        "chart": hashlib.sha256(task.chart.read_bytes()).hexdigest(),
+        "tools": digest(_specs()),
+        "chart": hashlib.sha256(chart).hexdigest(),
         "policies": digest({name: policy.digest for name, policy in sorted(policies.items())}),
         "system": system.digest(),
         "budget": digest(task.budget.model_dump()),
@@ -164,5 +169,7 @@ def _code() -> str:
     return digest([digest_of(_PACKAGE / room) for room in ("runs", "tools")])
 
 
-def _unrecorded(_: Event) -> None:
-    raise RunError("A call was made outside a run.", remedy="Report this as a defect.")
+@cache
+def _specs() -> list[dict[str, Any]]:
+    """The tools on offer. Their schemas take as long to make as a run of a scripted system."""
+    return specs()

@@ -137,13 +137,14 @@ class _Worker:
     clock: Callable[[], float]
     stopped: Callable[[], bool]
     _folder: Path | None = field(default=None)
+    _systems: dict[str, Scripted] = field(default_factory=dict[str, Scripted])
 
     def run(self, task: Task) -> CellInfo:
         """Fill one cell."""
         if self._folder is None:
             own = Path(tempfile.mkdtemp(dir=self.home))
             self._folder = copied(SCRIPTED, own)
-        system = Scripted(task.system, self._folder)
+        system = self._systems.setdefault(task.system, Scripted(task.system, self._folder))
         return run(task, system, self.policies, clock=self.clock, stopped=self.stopped)
 
 

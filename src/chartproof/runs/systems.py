@@ -65,10 +65,12 @@ class Scripted:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self._folder = folder
+        self._digest = ""
 
     def digest(self) -> str:
         """Of its sources and its name."""
-        return digest_of(self._folder, self.name)
+        self._digest = self._digest or digest_of(self._folder, self.name)
+        return self._digest
 
     def answer(
         self,
