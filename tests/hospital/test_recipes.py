@@ -12,6 +12,7 @@ from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.hospital.source import PLANTED, SENTENCES, SyntheticSource, catalogued
 from chartproof.records.case import Anchor
+from chartproof.records.notes import Validity
 from chartproof.records.recipe import Planted, Sentence
 from chartproof.rules.engine import evaluate
 
@@ -58,7 +59,8 @@ def test_every_recipe_hits_the_rule_that_it_means(name: str, tmp_path: Path) -> 
         anchor = Anchor(
             subject_id=planted.subject_id, hadm_id=planted.hadm_id, stay_id=planted.stay_id
         )
-        ruling = evaluate(folder, chart, anchor)
+        # how well notes of other authors are read, and what stays pending for it, is measured apart
+        ruling = evaluate(folder, chart, anchor, validity=Validity())
         chart.close()
         if ruling.rule != planted.rule:
             facts = {fact: str(e.value) for fact, e in ruling.facts.items()}
