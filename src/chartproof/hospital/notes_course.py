@@ -6,6 +6,7 @@ it or bars it. Distractors, sentences about relatives, plans and conditions, nev
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from chartproof.hospital.notes_medications import Changes
@@ -367,14 +368,9 @@ def _problems(admission: Admission, author: Author) -> list[Problem]:
 
 
 def _known(code: Code, author: Author) -> Problem | None:
-    best: tuple[int, Mapping[str, Any]] | None = None
-    for each in data("problems")["problems"]:
-        for prefix in each["codes"]:
-            if code.code.startswith(prefix) and (best is None or len(prefix) > best[0]):
-                best = (len(prefix), each)
-    if best is None:
+    entry = _entry(code.code)
+    if entry is None:
         return None
-    entry = best[1]
     return Problem(
         name=entry["name"],
         past=entry.get("past", ""),
@@ -382,6 +378,17 @@ def _known(code: Code, author: Author) -> Problem | None:
         chronic=entry["kind"] == "chronic",
         text=author.one(entry["text"]),
     )
+
+
+@cache
+def _entry(code: str) -> Mapping[str, Any] | None:
+    """The problem of the longest prefix that a code begins with."""
+    best: tuple[int, Mapping[str, Any]] | None = None
+    for each in data("problems")["problems"]:
+        for prefix in each["codes"]:
+            if code.startswith(prefix) and (best is None or len(prefix) > best[0]):
+                best = (len(prefix), each)
+    return best[1] if best else None
 
 
 def _complaint(admission: Admission, author: Author) -> str:

@@ -7,6 +7,7 @@ or from the orders, and every change is explained.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from chartproof.hospital.notes_page import Label, Phrase
@@ -217,6 +218,7 @@ def _group(drug: str) -> str:
     return str(data("drugs")["drugs"].get(drug, {}).get("as", ""))
 
 
+@cache
 def _known(name: str) -> str | None:
     """The drug of the phrase file that a name in a list or an order means."""
     low = name.lower()
