@@ -420,6 +420,13 @@ def test_a_report_that_settles_another_modality_is_a_no(subtype: str, text: str)
     assert unit.rule().rule == "NO-1"
 
 
+def test_an_ultrasound_of_something_else_does_not_settle_an_intervention() -> None:
+    unit = Unit()
+    unit.order(at("03 08:00"), "Cross-Sectional Interventional Radiology")
+    unit.report(at("03 10:00"), "EXAMINATION:  LIVER OR GALLBLADDER US (SINGLE ORGAN)\n")
+    assert unit.rule().rule == "LACK-2"
+
+
 def test_an_open_order_done_under_ct_becomes_a_class_order() -> None:
     unit = Unit()
     unit.order(at("03 08:00"), "Interventional Radiology")

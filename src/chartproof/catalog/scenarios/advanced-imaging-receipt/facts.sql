@@ -123,7 +123,8 @@ by_ultrasound as (        -- cross-sectional interventions that were done under 
   select m.poe_id from mine m
   where m.subtype = 'Cross-Sectional Interventional Radiology' and m.note_id is null and not m.discontinued
     and exists (from report r where r.studied between m.ordertime - interval 1 hour and m.ordertime + interval 72 hour
-                and (list_contains(r.named, 'us') or list_contains(r.guided, 'ultrasound')) and r.modality = 'other')
+                and (list_contains(r.named, 'us_guided') or (r.intervention and list_contains(r.guided, 'ultrasound')))
+                and r.modality = 'other')
 ),
 class_order as (
   select m.*, case when m.unattributable then 'unattrib'
