@@ -67,6 +67,12 @@ def test_what_a_killed_process_left_is_neither_listed_nor_in_the_way(tmp_path: P
     assert not left.exists()
 
 
+def test_a_folder_that_cannot_be_written_is_told_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match=r"could not be written: Not a directory\. Free disk space"):
+        cells.write(tmp_path / "file" / "1", fill)
+
+
 def test_a_damaged_cell_is_told_with_its_path(tmp_path: Path) -> None:
     (tmp_path / cells.CELL).write_text("{")
     with pytest.raises(RunError, match=r"cell\.json is no cell"):

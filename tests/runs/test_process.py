@@ -54,6 +54,10 @@ def test_an_agent_is_given_the_prompt_and_the_tools_and_hands_in_a_report(tmp_pa
     assert talk(tmp_path, body) == "What?echoecho {'a': 1}"
 
 
+def test_a_report_that_no_file_could_hold_is_repaired(tmp_path: Path) -> None:
+    assert talk(tmp_path, "report('a' + chr(0xD800) + 'b')") == "a?b"
+
+
 def test_a_message_longer_than_a_pipe_passes_both_ways(tmp_path: Path) -> None:
     body = "report(str(len(asked['prompt'])) + 'x' * 300_000)"
     assert talk(tmp_path, body, prompt="é" * 200_000) == "200000" + "x" * 300_000

@@ -85,17 +85,25 @@ def write(folder: Path, fill: Callable[[Path], CellInfo]) -> CellInfo:
     Args:
         folder: Where the cell shall stand.
         fill: Writes everything but `cell.json` into the folder it is given.
+
+    Raises:
+        RunError: The disk is full or the folder cannot be written.
     """
     part = folder.with_name(f".{folder.name}.part")
-    if part.exists():
-        shutil.rmtree(part)
-    part.mkdir(parents=True)
     try:
+        if part.exists():
+            shutil.rmtree(part)
+        part.mkdir(parents=True)
         info = fill(part)
         (part / CELL).write_text(info.model_dump_json(indent=2) + "\n", encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)
         part.rename(folder)
+    except OSError as error:
+        raise RunError(
+            f"The cell {folder} could not be written: {error.strerror or error}.",
+            remedy="Free disk space or make the folder writable, and run again.",
+        ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return info

@@ -99,7 +99,8 @@ def _serve(wire: "_Wire", call: Call, budget: Budget) -> str:
     while True:
         message = wire.receive()
         if isinstance(message.get("report"), str):
-            return message["report"]
+            # a lone surrogate passes JSON and no file
+            return message["report"].encode("utf-8", "replace").decode()
         tool, arguments = message.get("tool"), message.get("arguments", {})
         if not isinstance(tool, str) or not isinstance(arguments, dict):
             raise AgentFailure("The agent sent neither a call nor a report.")

@@ -5,8 +5,11 @@ Cells share nothing, so that they may be filled in any order, by any process, on
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -155,7 +158,15 @@ _here: list[_Worker] = []
 def _begin(home: str, policies: dict[str, Policy], clock: Callable[[], float], flag: Flag) -> None:
     """Make this process a worker. Ctrl-C is its parent's to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     _here[:] = [_Worker(Path(home), policies, clock, flag.is_set)]
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has gone: a killed study leaves nothing running."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _run_here(task: Task) -> CellInfo:
