@@ -80,6 +80,9 @@ def report(
     home: options.Home = options.HOME,
     study: Annotated[str, typer.Option(help="Only this study.")] = "",
     csv: Annotated[Path | None, typer.Option(help="Also write each table as CSV here.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Also draw the leaderboard as a picture here.")
+    ] = None,
     with_patient_text: Annotated[
         bool,
         typer.Option(
@@ -107,4 +110,6 @@ def report(
         csv.mkdir(parents=True, exist_ok=True)
         for table in tables:
             (csv / f"{table.id}.csv").write_text(text(table), encoding="utf-8")
+    if svg is not None:
+        svg.write_text(screen.picture(show(tables[0])), encoding="utf-8")
     screen.out.print(f"Pages: {page}")
