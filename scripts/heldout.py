@@ -201,8 +201,8 @@ def sentence(reading: Reading, item: Item, values: Sequence[str]) -> Score:
     mine = words(reading.id)
     given = {_clock(v) if reading.id == "study_time" else v for v in values} - set(mine.unread)
     wanted = None if item.value is None else str(item.value)
-    accepted = mine.values.get(wanted, (wanted,)) if wanted is not None else ()
-    right = int(bool(given) and given <= set(accepted))
+    accepted = {wanted, *mine.values.get(wanted or "", ())}
+    right = int(bool(given) and given <= accepted)
     return Score(item, int(wanted is not None), right, int(bool(given)), right)
 
 
