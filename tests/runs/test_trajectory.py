@@ -97,6 +97,18 @@ def test_without_the_later_values_the_verdict_defers(person: Any, asked: Any) ->
     assert asked(course(person, 1.0, 1.6, 1.7), QUESTION, through=without).verdict == LACK
 
 
+def test_a_source_that_the_store_lacks_is_named_and_not_called_absent(
+    person: Any, asked: Any
+) -> None:
+    def lacking(text: str) -> str:
+        if "· notes ·" not in text:
+            return text
+        return text + "\nnote: table discharge is not covered by this store: nothing follows"
+
+    report = asked(course(person, 1.0, 1.6, 1.7), QUESTION, through=lacking).report
+    assert "Table discharge is not covered, so its silence shows no absence [call:" in report
+
+
 def test_the_report_gives_the_equation_and_each_baseline(person: Any, asked: Any) -> None:
     report = asked(course(person, 1.0, 1.6, 1.7), QUESTION).report
     assert "CKD-EPI 2021" in report

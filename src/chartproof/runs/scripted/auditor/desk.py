@@ -63,6 +63,8 @@ class Desk:
         self._exchange = exchange
         self._kept: dict[str, Answer] = {}
         self.seen: dict[str, Row] = {}
+        self.uncovered: dict[str, Answer] = {}
+        """Table that the store does not cover → an answer that says so."""
 
     def ask(self, tool: str, **arguments: Any) -> Answer:
         """Call a tool and read all pages of its answer. The same call is made once."""
@@ -82,6 +84,9 @@ class Desk:
             rows += more.rows
             calls += more.calls
             complete = complete or page == first.pages
+        for note in first.notes:
+            if told := re.match(r"table (\w+) is not covered", note):
+                self.uncovered.setdefault(told[1], first)
         for row in rows:
             self.seen.setdefault(row.ref, row)
         return replace(first, rows=tuple(rows), calls=tuple(calls), complete=complete)

@@ -80,6 +80,9 @@ class Careful:
 
     def hand_in(self, conclusion: Conclusion) -> str:
         """Write the report."""
+        self.draft.head("Sources that the store lacks")
+        for table, answer in self.desk.uncovered.items():
+            self.draft.say(f"Table {table} is not covered, so its silence shows no absence", answer)
         self.draft.head("Answer")
         self.draft.say(conclusion.why, conclusion.sources)
         return f"{self.draft.text()}\n\n{verdict(conclusion)}\n"

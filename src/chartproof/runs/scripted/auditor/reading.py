@@ -87,11 +87,6 @@ class Answer:
     notes: tuple[str, ...] = ()
     calls: tuple[int, ...] = field(default=())
 
-    @property
-    def uncovered(self) -> bool:
-        """Whether the answer says that a source is not in the store."""
-        return any("not covered" in note for note in self.notes)
-
 
 def read(text: str) -> Answer:
     """Read an answer."""
