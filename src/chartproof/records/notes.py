@@ -6,9 +6,10 @@ by *cues* in the same sentence and by the section; `assertions.yaml` of the rule
 cues that all readings share, a reading adds its own in `cues`, or voids a mention by `unless`.
 """
 
-from typing import Any, Literal
+import re
+from typing import Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from chartproof.records.record import Document, Record
 
@@ -16,6 +17,8 @@ Assertion = Literal[
     "negated", "historical", "hypothetical", "family", "other_person", "other_encounter", "copied"
 ]
 """What a cue says of a mention. A mention without any is simply stated."""
+
+_CALL = re.compile(r"\(\?&(\w+)\)")
 
 
 class Cue(Record):
@@ -65,11 +68,13 @@ class Pattern(Record):
             news and only what cues make of it counts.
         ignore: Assertions that are no news for this pattern (`dialysis was discontinued` contains
             its own historical cue).
+        sections: Canonical sections to which the pattern keeps; empty is all that are read.
     """
 
     match: str
     value: str | None = "stated"
     ignore: tuple[Assertion, ...] = ()
+    sections: tuple[str, ...] = ()
 
 
 class Reading(Record):
@@ -88,7 +93,12 @@ class Reading(Record):
         values: What `value` groups may catch (lower case) → value.
         prefer: Which value wins where one note holds several; a value not named loses to all
             that are. Empty keeps every mention.
+        first: Of a note only the first mention counts; within a sentence, that of the pattern
+            which stands first here.
+        parts: Name → regular expression that patterns, cues, `unless` and `void` call by
+            `(?&name)`; a part may call those above it.
         options: For other kinds than `statement`.
+        sentences: How many sentences of one paragraph a pattern may span.
     """
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -104,8 +114,40 @@ class Reading(Record):
     becomes: dict[Assertion, str | None] = Field(default_factory=dict)
     values: dict[str, str] = Field(default_factory=dict)
     prefer: tuple[str, ...] = ()
+    first: bool = False
+    parts: dict[str, str] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
+    sentences: int = Field(default=1, ge=1)
     examples: tuple[Example, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _write_parts_out(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return cast("object", data)
+        given = cast("dict[str, Any]", data)
+        if not given.get("parts"):
+            return given
+        parts: dict[str, str] = {}
+        for name, part in cast("dict[str, str]", given["parts"]).items():
+            parts[name] = _whole(part, parts)
+        called = ("patterns", "cues", "unless", "void")
+        return given | {key: _whole(given[key], parts) for key in called if key in given}
+
+
+def _whole(written: Any, parts: dict[str, str]) -> Any:
+    """Patterns with their parts written out, wherever they stand."""
+    if isinstance(written, str):
+        for name in _CALL.findall(written):
+            if name not in parts:
+                raise ValueError(f"`(?&{name})` is called and is none of the parts above it")
+            written = written.replace(f"(?&{name})", f"(?:{parts[name]})")
+        return written
+    if isinstance(written, dict):
+        return {key: _whole(v, parts) for key, v in cast("dict[str, Any]", written).items()}
+    if isinstance(written, list | tuple):
+        return [_whole(each, parts) for each in cast("list[Any]", written)]
+    return written
 
 
 class Notes(Document):

@@ -109,6 +109,30 @@ def passages(text: str) -> tuple[Passage, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=8)
+def spans(text: str, sentences: int) -> tuple[Passage, ...]:
+    """Each sentence with up to `sentences - 1` that follow it in its paragraph."""
+    found: list[Passage] = []
+    read = passages(text)
+    for n, first in enumerate(read):
+        last = first
+        for following in read[n + 1 : n + sentences]:
+            gap = text[last.start + len(last.text) : following.start]
+            if following.section != first.section or gap.count("\n") > 1:
+                break
+            last = following
+        found.append(
+            Passage(
+                text=text[first.start : last.start + len(last.text)],
+                start=first.start,
+                section=first.section,
+                line_from=first.line_from,
+                line_to=last.line_to,
+            )
+        )
+    return tuple(found)
+
+
 def _width(text: str) -> int:
     """The width at which this note is wrapped."""
     return min(100, max(60, max((len(line) for line in text.splitlines()), default=0)))

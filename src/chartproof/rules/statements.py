@@ -9,7 +9,7 @@ from importlib.resources import files
 import yaml
 
 from chartproof.records.notes import Assertion, Assertions, Cue, Pattern, Reading
-from chartproof.rules.passages import Passage, passages
+from chartproof.rules.passages import Passage, passages, spans
 
 _DEFAULT: dict[Assertion, str | None] = {"negated": "denied", "historical": "historical"}
 _WEIGHT: tuple[Assertion, ...] = (
@@ -76,12 +76,15 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def read(reading: Reading, note: Note) -> list[Mention]:
     """The mentions of a note that count, combined as the reading says."""
-    return combined(reading, [m for each in passages(note.text) for m in _mentions(reading, each)])
+    read = spans(note.text, reading.sentences) if reading.sentences > 1 else passages(note.text)
+    return combined(reading, [m for each in read for m in _mentions(reading, each)])
 
 
 def combined(reading: Reading, found: Sequence[Mention]) -> list[Mention]:
-    """Keep the mentions with the preferred value; all where the reading prefers none."""
+    """Keep the mentions with the preferred value, or the first; all where no such is asked for."""
     distinct = list(dict.fromkeys(found))
+    if reading.first:
+        return distinct[:1]
     if not reading.prefer or not distinct:
         return distinct
     order = {value: n for n, value in enumerate(reading.prefer)}
@@ -98,6 +101,8 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
         return []
     found: list[Mention] = []
     for pattern in reading.patterns:
+        if pattern.sections and passage.section not in pattern.sections:
+            continue
         for match in compiled(pattern.match).finditer(passage.text):
             value = _value(reading, pattern, match, passage)
             if value is not None:
