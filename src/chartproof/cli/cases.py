@@ -54,7 +54,7 @@ def show(
         row.append(", ".join(case.charts))
         if reference:
             ruling = known[case.id, "factual"].ruling
-            row += [ruling.rule or "–", ruling.verdict.label if ruling.verdict else "pending"]
+            row += [ruling.rule or "–", ruling.verdict.value if ruling.verdict else "pending"]
         rows.append(row)
     columns = ["case", "subject_id", "hadm_id", "stay_id", "arms"]
     screen.table(

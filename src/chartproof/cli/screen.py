@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from io import StringIO
 
+from rich import box
 from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,14 +20,28 @@ def complain(what: str, remedy: str) -> None:
     err.print(f"[bold red]{escape(what)}[/]\n{escape(remedy)}", soft_wrap=True)
 
 
+SHORT = 24
+"""Cells up to so many characters, identifiers above all, stay on one line."""
+
+
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print a plain table."""
-    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    """Print a plain table; long cells are folded, short ones stay whole."""
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for n, column in enumerate(columns):
-        made.add_column(column, overflow="fold", no_wrap=n == 0)  # an id must stay whole
+        longest = max((len(row[n]) for row in rows), default=0)
+        whole = max(longest, len(column)) if longest <= SHORT else None
+        made.add_column(column, overflow="fold", min_width=whole)
     for row in rows:
         made.add_row(*map(escape, row))
-    out.print(made)
+    out.print(made, crop=False)
 
 
 def picture(shown: RenderableType) -> str:
