@@ -236,3 +236,43 @@ def test_a_report_without_any_name_is_unknown() -> None:
     reading = shared_reading("exam_modality")
     (found,) = reader(reading)(reading, Note("radiology", "1", "RR", "Normal findings."))
     assert found.value == "unknown"
+
+
+# Parts, places, order -----------------------------------------------------------------------------
+
+
+CLOCK = Reading.model_validate(
+    {
+        "id": "clock",
+        "about": "When",
+        "tables": ["radiology"],
+        "first": True,
+        "parts": {"hour": "[0-2]?[0-9]", "time": "(?&hour):[0-5][0-9]"},
+        "patterns": [
+            {"match": "begun at (?P<value>(?&time))"},
+            {"match": "ended at (?P<value>(?&time))"},
+            {"match": "at (?P<value>(?&time))", "sections": ["technique"]},
+        ],
+    }
+)
+
+
+def test_parts_are_written_out_in_patterns_and_in_each_other() -> None:
+    assert CLOCK.patterns[0].match == "begun at (?P<value>(?:(?:[0-2]?[0-9]):[0-5][0-9]))"
+
+
+def test_a_part_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="none of the parts"):
+        Reading.model_validate(
+            {"id": "a", "about": "A", "parts": {"b": "c"}, "patterns": [{"match": "(?&d)"}]}
+        )
+
+
+def test_the_first_mention_counts_where_the_reading_says_so() -> None:
+    assert read(CLOCK, "Ended at 9:10, begun at 8:55.", "radiology") == ["8:55"]
+    assert read(CLOCK, "Begun at 8:55. Begun at 9:40.", "radiology") == ["8:55"]
+
+
+def test_a_pattern_keeps_to_its_sections() -> None:
+    assert read(CLOCK, "TECHNIQUE:  CT at 8:55.", "radiology") == ["8:55"]
+    assert read(CLOCK, "FINDINGS:  CT at 8:55.", "radiology") == []
