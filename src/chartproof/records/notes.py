@@ -98,6 +98,8 @@ class Reading(Record):
         parts: Name → regular expression that patterns, cues, `unless` and `void` call by
             `(?&name)`; a part may call those above it.
         options: For other kinds than `statement`.
+        own: Assertions that only the reading's own cues give: the shared ones say nothing of it (a
+            chronic disease found `years ago` is not over).
         sentences: How many sentences of one paragraph a pattern may span.
     """
 
@@ -117,6 +119,7 @@ class Reading(Record):
     first: bool = False
     parts: dict[str, str] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
+    own: tuple[Assertion, ...] = ()
     sentences: int = Field(default=1, ge=1)
     examples: tuple[Example, ...] = ()
 

@@ -124,7 +124,8 @@ def _value(
     around = passage.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
     if any(compiled(each).search(around) for each in reading.void):
         return None
-    assertion = asserted(passage, match.span(), (*shared().cues, *reading.cues), pattern.ignore)
+    common = [each for each in shared().cues if each.assertion not in reading.own]
+    assertion = asserted(passage, match.span(), (*common, *reading.cues), pattern.ignore)
     if assertion is not None:
         return reading.becomes.get(assertion, _DEFAULT.get(assertion))
     if "value" in match.re.groupindex:
