@@ -12,6 +12,7 @@ from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
+from chartproof.records.notes import Validity
 from chartproof.records.verdict import Verdict
 from chartproof.rules.engine import evaluate, from_facts
 from chartproof.rules.readers import reader
@@ -54,7 +55,12 @@ class Unit(Ward):
                         starttime=when, statusdescription=status)  # fmt: skip
 
     def rule(self) -> Ruling:
-        return evaluate(FOLDER, self, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY))
+        return evaluate(
+            FOLDER,
+            self,
+            Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY),
+            validity=Validity(),
+        )
 
 
 def fact(ruling: Ruling, name: str) -> Any:
@@ -120,7 +126,9 @@ def test_the_dossiers_counterfactual_states_get_their_verdict(
 def test_a_stay_without_a_row_lacks_data() -> None:
     unit = Ward()
     unit.admission(at("01 08:00"), at("20 08:00"))
-    ruling = evaluate(FOLDER, unit, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY))
+    ruling = evaluate(
+        FOLDER, unit, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY), validity=Validity()
+    )
     assert (ruling.rule, fact(ruling, "stay_window")) == ("LACK-1", False)
 
 
@@ -128,7 +136,9 @@ def test_a_stay_without_a_row_lacks_data() -> None:
 def test_a_stay_without_a_usable_end_lacks_data(ends: datetime | None) -> None:
     unit = Ward()
     unit.add("icustays", hadm_id=HADM, stay_id=STAY, intime=IN, outtime=ends)
-    ruling = evaluate(FOLDER, unit, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY))
+    ruling = evaluate(
+        FOLDER, unit, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY), validity=Validity()
+    )
     assert ruling.rule == "LACK-1"
 
 

@@ -12,6 +12,7 @@ from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
+from chartproof.records.notes import Validity
 from chartproof.records.verdict import Verdict
 from chartproof.rules.engine import evaluate, from_facts
 from chartproof.rules.readers import reader
@@ -63,7 +64,12 @@ class Stay(Ward):
                         medication=drug, event_txt=event, charttime=at(when))  # fmt: skip
 
     def ruling(self) -> Ruling:
-        return evaluate(FOLDER, self, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY))
+        return evaluate(
+            FOLDER,
+            self,
+            Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY),
+            validity=Validity(),
+        )
 
 
 def section(name: str, items: list[str]) -> str:

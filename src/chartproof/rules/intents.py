@@ -167,11 +167,31 @@ def _parted(
     )
 
 
+@cache
+def _verb(pattern: str, *, bare: bool) -> re.Pattern[str]:
+    return compiled(pattern if bare else rf"(?<![\w/-])(?:{pattern})(?![\w/-])")
+
+
+def _chained(text: str, targets: Sequence[Named], verb: _Verb, *, behind: bool) -> list[Named]:
+    """The drugs next to a verb, as far as nothing but small words stands between them."""
+    between, purpose = words()["between"], words()["purpose"]
+    kept: list[Named] = []
+    at = verb.end if behind else verb.start
+    for target in targets if behind else reversed(targets):
+        gap = text[at : target.start] if behind else text[target.end : at]
+        allowed = between if behind or kept else f"{between}{purpose}{between}"
+        if compiled(allowed).fullmatch(gap) is None:
+            break
+        kept.append(target)
+        at = target.end if behind else target.start
+    return kept if behind else kept[::-1]
+
+
 def _verbs(text: str) -> list[_Verb]:
     found = [
         _Verb(each["intent"], match.start(), match.end())
         for each in words()["verbs"]
-        for match in compiled(rf"(?<![\w/])(?:{each['pattern']})(?![\w/-])").finditer(text)
+        for match in _verb(each["pattern"], bare=bool(each.get("bare"))).finditer(text)
     ]
     kept: list[_Verb] = []
     for verb in sorted(found, key=lambda v: (v.start - v.end, v.start)):
@@ -193,6 +213,8 @@ def _governed(
     right_to = verb.end + skipped + end.start() if end else after
     fore = [t for t in targets if left_from <= t.start and t.end <= verb.start]
     behind = [t for t in targets if verb.end <= t.start and t.end <= right_to]
+    fore = _chained(text, fore, verb, behind=False)
+    behind = _chained(text, behind, verb, behind=True)
     passive = compiled(words()["passive"]).search(left) is not None
     apposed = bool(fore) and _APPOSED.fullmatch(text[fore[-1].end : verb.start]) is not None
     if passive and fore:
@@ -234,14 +256,16 @@ def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | N
     left = passage.text[: verb.start]
     around = passage.text[max(0, verb.start - 1) : verb.end + 60]
     parameter = intent == "held" and compiled(words()["parameters"]).search(around)
-    if parameter or _foreign(passage, target, verb):
+    before = compiled(words()["before"]).search(left)
+    if parameter or before or _foreign(passage, target, verb):
         return None
     if compiled(words()["negated"]).search(left):
         forbidden = intent == "restart" and compiled(words()["forbidden"]).search(left)
         return "hold_planned" if forbidden else None
     if intent == "restart":
         return "restart_planned" if compiled(words()["future"]).search(left) else "restarted"
-    if compiled(words()["hypothetical"]).search(left):
+    conditional = compiled(words()["conditional"]).search(passage.text[verb.end :])
+    if conditional or compiled(words()["hypothetical"]).search(left):
         return None
     at_discharge = passage.section in words()["discharge_sections"]
     if intent == "held" and (at_discharge or compiled(words()["planned"]).search(passage.text)):

@@ -16,11 +16,13 @@ exam as (
   select note_id, list(distinct value) filter (reading = 'imaging_exam') as named,
          coalesce(list(distinct value) filter (reading = 'imaging_guidance'), []) as guided,
          bool_or(reading = 'outside_reread') as reread,
-         any_value(value) filter (reading = 'study_time') as written
+         any_value(value) filter (reading = 'study_time') as written,
+         coalesce(bool_or(reading = 'imaging_exam' and value = 'us'
+           and regexp_matches(text, '\b(guid|drain|biops|needle|aspirat|paracent|thoracent|ablat)', 'i')), false) as us_guided
   from noted where note_table = 'radiology' group by note_id having named is not null
 ),
 report as (
-  select r.note_id, r.row_ref, e.named, e.guided,
+  select r.note_id, r.row_ref, e.named, e.guided, e.us_guided,
          coalesce(
            try_strptime(regexp_replace(e.written, '[, ]+(at )?', ' '), '%Y-%m-%d %H:%M'),
            (select c.day + clock_time(e.written)  -- a clock alone: on the day that comes nearest
@@ -123,7 +125,7 @@ by_ultrasound as (        -- cross-sectional interventions that were done under 
   select m.poe_id from mine m
   where m.subtype = 'Cross-Sectional Interventional Radiology' and m.note_id is null and not m.discontinued
     and exists (from report r where r.studied between m.ordertime - interval 1 hour and m.ordertime + interval 72 hour
-                and (list_contains(r.named, 'us_guided') or (r.intervention and list_contains(r.guided, 'ultrasound')))
+                and (r.us_guided or (r.intervention and list_contains(r.guided, 'ultrasound')))
                 and r.modality = 'other')
 ),
 class_order as (
