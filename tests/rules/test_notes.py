@@ -197,7 +197,7 @@ def test_a_captured_value_is_mapped() -> None:
         ("CT HEAD W/O CONTRAST", "ct"),
         ("CTA ABD & PELVIS", "cta"),
         ("CT CHEST W/CONTRAST", "ct"),
-        ("CHEST (PORTABLE AP)", "other"),
+        ("CHEST (PORTABLE AP)", "plain"),
         ("MR HEAD W/O CONTRAST", "mr"),
         ("MRA NECK W/O CONTRAST", "mra"),
         ("MRCP (MR ABD W&W/OC)", "mr"),
@@ -208,7 +208,7 @@ def test_a_captured_value_is_mapped() -> None:
         ("US GUIDED PARACENTESIS", "us_guided"),
         ("SECOND OPINION CT TORSO", "outside"),
         ("VIDEO OROPHARYNGEAL SWALLOW", "fluoroscopy"),
-        ("RENAL U.S.", "other"),
+        ("RENAL U.S.", "us"),
     ],
 )
 def test_an_exam_name_gives_its_modality(name: str, modality: str) -> None:

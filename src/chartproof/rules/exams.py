@@ -1,18 +1,23 @@
-"""Read what a radiology report examined: from its exam names, its examination line, or its head.
+"""Read what a radiology report examined: from its exam names, its examination line, or its text.
 
 Options of such a reading: `values`, an ordered list of `{value, match}` – the first pattern that a
-name matches gives its modality; `report_types`, the note types that are reports (an addendum is no
-study); `head_lines`, how many lines to read where a report has neither name nor line.
+name matches gives its modality, and one with `names` is asked of names only, not of prose;
+`tail`, the words from which on a name tells why or when rather than what; `report_types`, the note
+types that are reports (an addendum is no study); `head_lines`, how many lines before the first
+header to read where a report has neither name nor line; `text_sections`, which sections to read,
+in order, where these say nothing either.
 """
 
 import re
-from typing import cast
+from typing import Any, cast
 
 from chartproof.records.notes import Reading
-from chartproof.rules.passages import OPENING, sections
+from chartproof.rules.passages import OPENING, passages, sections
 from chartproof.rules.statements import Mention, Note, compiled
 
 UNKNOWN = "unknown"
+_EXAMINATION = ("examination", "physical_exam")
+"""`EXAM:` heads the physical examination of a summary, and what a report is about."""
 
 
 def read(reading: Reading, note: Note) -> list[Mention]:
@@ -25,29 +30,46 @@ def read(reading: Reading, note: Note) -> list[Mention]:
         found = [
             Mention(value, "examination", line_from, line_to, name)
             for name in names
-            if (value := _modality(reading, name)) is not None
+            if (value := _modality(reading, name, prose=False)) is not None
         ]
         if found:
             return list(dict.fromkeys(found))
+    return _from_text(reading, note.text)
+
+
+def _from_text(reading: Reading, text: str) -> list[Mention]:
+    """What the lines before the first header say, else the first telling sentence of a section."""
     head = int(cast("int", reading.options["head_lines"]))
-    for n, line in enumerate(note.text.split("\n")[:head], start=1):
-        value = _modality(reading, line)
+    first = next((each.start for each in sections(text) if each.name != OPENING), len(text))
+    lines = text[: text.rfind("\n", 0, first) + 1 if first < len(text) else first].split("\n")
+    for n, line in enumerate(lines[:head], start=1):
+        value = _modality(reading, line, prose=False)
         if value is not None:
             return [Mention(value, OPENING, n, n, line.strip())]
+    for name in cast("list[str]", reading.options.get("text_sections", [])):
+        for each in passages(text):
+            value = _modality(reading, each.text, prose=True) if each.section == name else None
+            if value is not None:
+                line = " ".join(each.text.split())
+                return [Mention(value, name, each.line_from, each.line_to, line)]
     return [Mention(UNKNOWN, OPENING, 1, 1, "")]
 
 
-def _modality(reading: Reading, name: str) -> str | None:
-    for each in cast("list[dict[str, str]]", reading.options["values"]):
-        if compiled(each["match"]).search(name):
-            return each["value"]
+def _modality(reading: Reading, name: str, *, prose: bool) -> str | None:
+    """The modality of a name: of what stands before its tail, else of the whole."""
+    tail = cast("str | None", reading.options.get("tail"))
+    cut = compiled(tail).search(name) if tail else None
+    for text in (name[: cut.start()], name) if cut else (name,):
+        for each in cast("list[dict[str, Any]]", reading.options["values"]):
+            if not (prose and each.get("names")) and compiled(each["match"]).search(text):
+                return str(each["value"])
     return None
 
 
 def _examination_line(text: str) -> tuple[int, int, str]:
     """Lines and text of the examination paragraph; line 1 and nothing where there is none."""
     for section in sections(text):
-        if section.name == "examination":
+        if section.name in _EXAMINATION:
             blank = re.search(r"\n\s*\n", section.text.lstrip())
             offset = section.start + len(section.text) - len(section.text.lstrip())
             body = section.text.lstrip()[: blank.start() if blank else None].rstrip()
