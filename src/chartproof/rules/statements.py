@@ -153,7 +153,7 @@ def asserted(
 def _reaches(cue: Cue, text: str, span: tuple[int, int]) -> bool:
     start, end = span
     for match in compiled(cue.pattern).finditer(text):
-        if match.end() <= start and cue.side in ("before", "either"):
+        if match.start() < start and match.end() < end and cue.side in ("before", "either"):
             between = text[match.end() : start]
         elif match.start() >= end and cue.side in ("after", "either"):
             between = text[end : match.start()]
