@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MEDS ?= ../shared/mimic/demo_meds
 
-.PHONY: demo demo-real test check bench clean help
+.PHONY: demo demo-real test check bench validity clean help
 
 help: ## Show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,7 @@ demo-real: .venv/installed ## The same path over 48 real patients of the open MI
 	$(BIN)/chartproof demo --out out/real --meds $(MEDS)
 
 test: .venv/tested ## Pass all tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patient data
 	$(BIN)/ruff format --check .
@@ -38,6 +38,9 @@ check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patie
 
 bench: .venv/tested ## Measure speed and memory, as ratios in one run (bench/RESULTS.md)
 	for each in bench/*.py; do $(BIN)/python $$each || exit 1; done
+
+validity: .venv/tested ## Measure the readings of notes on held-out sentences (docs/validity.md)
+	$(BIN)/python scripts/validity.py
 
 clean: ## Remove what was made
 	rm -rf .venv out

@@ -1,5 +1,8 @@
 """Invented patients in a store, for any test that needs one."""
 
+import os
+import secrets
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,9 +134,14 @@ def chart(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Chart:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small synthetic hospital with one case for each rule, as `chartproof demo` makes it."""
-    out = tmp_path_factory.mktemp("home")
-    source = api.source(synthetic=6, per_rule=1, seed=7)
+    """A small synthetic hospital with one case for each rule, of a seed drawn at test time.
+
+    Tests that use it bear `xdist_group("home")`, so that one worker builds it once.
+    """
+    seed = int(os.environ.get("CHARTPROOF_SEED") or secrets.randbelow(100_000))
+    sys.stderr.write(f"synthetic hospital: CHARTPROOF_SEED={seed} repeats it\n")
+    out = tmp_path_factory.mktemp(f"home-{seed}-")
+    source = api.source(synthetic=6, per_rule=1, seed=seed)
     api.build_store(source, out, lambda _stage: lambda _done, _all: None)
-    api.build_cases(out, per_rule=1, seed=7)
+    api.build_cases(out, per_rule=1, seed=seed)
     return out
