@@ -33,9 +33,10 @@ from chartproof.rules.statements import Mention, Note, asserted, compiled, share
 
 _LISTS = ("admission_medications", "discharge_medications")
 _APPOSED = re.compile(
-    r"(?:[\s:(–-]|dose|doses|home|therapy|drip|gtt|was|were|[\d.,]+ ?(?:mg|mcg)|daily|bid)*$",
+    r"(?:[\s:(–-]|doses?|home|therapy|drip|gtt|was|were|[\d.,]+(?: ?(?:mg|mcg|units?))?|daily|bid)*",
     re.IGNORECASE,
 )
+_UNTIED = re.compile(r"\b(?:and|or|we|you)\W*$", re.IGNORECASE)
 _ASSERTED = ("family", "other_person", "copied", "other_encounter")
 
 
@@ -136,11 +137,15 @@ def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
         elif n:
             reached[-1], governed = _parted(passage.text, reached[-1], governed)
         reached.append(governed)
-    for verb, governed in zip(verbs, reached, strict=True):
-        for intent, target in governed:
-            meant = _meant(passage, verb, intent, target)
-            if meant is not None:
-                found += _mention(passage, meant, target)
+    for target in targets:
+        meant = [
+            _meant(passage, verb, intent, target)
+            for verb, governed in zip(verbs, reached, strict=True)
+            for intent, each in governed
+            if each == target
+        ]
+        for intent in _settled([each for each in meant if each is not None]):
+            found += _mention(passage, intent, target)
     for target in targets:
         if _foreign(passage, target):
             continue
@@ -149,6 +154,16 @@ def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
         if compiled(line_words()["course_end"]).search(passage.text):
             found += _mention(passage, "end", target)
     return found
+
+
+def _settled(meant: Sequence[str]) -> list[str]:
+    """What one sentence comes to: not to be resumed is stopped, held until then is a plan."""
+    if "stopped" in meant:
+        meant = [each for each in meant if each not in ("held", "hold_planned")]
+    if "restart_planned" in meant and {"held", "hold_planned"} & set(meant):
+        kept = [each for each in meant if each not in ("held", "hold_planned", "restart_planned")]
+        meant = [*kept, "hold_planned"]
+    return list(dict.fromkeys(meant))
 
 
 def _parted(
@@ -216,7 +231,9 @@ def _governed(
     fore = _chained(text, fore, verb, behind=False)
     behind = _chained(text, behind, verb, behind=True)
     passive = compiled(words()["passive"]).search(left) is not None
-    apposed = bool(fore) and _APPOSED.fullmatch(text[fore[-1].end : verb.start]) is not None
+    gap = text[fore[-1].end : verb.start] if fore else ""
+    apposed = bool(fore) and _APPOSED.fullmatch(gap) is not None
+    tied = bool(fore) and _UNTIED.search(gap) is None
     if passive and fore:
         moved = [(("new" if verb.intent == "changed" else verb.intent), t) for t in behind]
         onto = compiled(words()["onto"]).search(text[verb.end : right_to]) is not None
@@ -226,7 +243,7 @@ def _governed(
         return [(verb.intent, t) for t in fore]
     if behind:
         return [(verb.intent, t) for t in behind]
-    return [(verb.intent, t) for t in fore] if apposed else []
+    return [(verb.intent, t) for t in fore] if tied else []
 
 
 def _foreign(passage: Passage, target: Named, verb: _Verb | None = None) -> bool:
@@ -234,7 +251,7 @@ def _foreign(passage: Passage, target: Named, verb: _Verb | None = None) -> bool
     own = ("negated", "hypothetical", "historical")
     if asserted(passage, (target.start, target.end), shared().cues, own) in _ASSERTED:
         return True
-    if compiled(words()["other_encounter"]).search(passage.text):
+    if any(compiled(words()[n]).search(passage.text) for n in ("other_encounter", "others")):
         return True
     begins = min(target.start, verb.start) if verb else target.start
     ends = max(target.end, verb.end) if verb else target.end
@@ -253,21 +270,40 @@ def _clause(text: str, begins: int, ends: int) -> str:
 
 def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | None:
     """The intent as the sentence means it, None where it says nothing of the kind."""
-    left = passage.text[: verb.start]
-    around = passage.text[max(0, verb.start - 1) : verb.end + 60]
-    parameter = intent == "held" and compiled(words()["parameters"]).search(around)
-    before = compiled(words()["before"]).search(left)
-    if parameter or before or _foreign(passage, target, verb):
+    left, right = passage.text[: verb.start], passage.text[verb.end :]
+    if _void(passage, verb, intent, target):
         return None
     if compiled(words()["negated"]).search(left):
         forbidden = intent == "restart" and compiled(words()["forbidden"]).search(left)
-        return "hold_planned" if forbidden else None
+        untouched = "continued" if intent in ("stopped", "held", "changed") else None
+        return "hold_planned" if forbidden else untouched
     if intent == "restart":
-        return "restart_planned" if compiled(words()["future"]).search(left) else "restarted"
-    conditional = compiled(words()["conditional"]).search(passage.text[verb.end :])
-    if conditional or compiled(words()["hypothetical"]).search(left):
+        ahead = compiled(words()["future"]).search(left) or compiled(words()["ahead"]).search(right)
+        plain = passage.text[verb.start : verb.end].lower() in ("restart", "resume")
+        return "restart_planned" if ahead or plain else "restarted"
+    if compiled(words()["conditional"]).search(right) or compiled(words()["hypothetical"]).search(
+        left
+    ):
         return None
+    for_now = compiled(words()["for_now"]).search(_clause(passage.text, verb.start, target.end))
     at_discharge = passage.section in words()["discharge_sections"]
-    if intent == "held" and (at_discharge or compiled(words()["planned"]).search(passage.text)):
+    planned = at_discharge or compiled(words()["planned"]).search(passage.text)
+    if (intent == "stopped" and for_now) or (intent == "held" and planned):
         return "hold_planned"
     return intent
+
+
+def _void(passage: Passage, verb: _Verb, intent: str, target: Named) -> bool:
+    """Whether the verb says nothing of what the patient goes home on."""
+    text = passage.text
+    left = text[: verb.start]
+    around = text[max(0, verb.start - 1) : verb.end + 60]
+    if intent == "held" and compiled(words()["parameters"]).search(around):
+        return True
+    if intent == "restart" and compiled(words()["undecided"]).search(left):
+        return True
+    if compiled(words()["before"]).search(left) or _foreign(passage, target, verb):
+        return True
+    groups = {drug.group for drug in target.drugs}
+    in_hospital = compiled(words()["inpatient"]).search(text[target.end :]) is not None
+    return in_hospital or bool(groups & set(words()["inpatient_classes"]))
