@@ -1,0 +1,81 @@
+"""The pages of a small study: complete, linked, silent to the outside."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from chartproof import api
+from chartproof.cases.build import load
+from chartproof.records.case import CaseSet
+from chartproof.records.study import Study
+
+pytestmark = pytest.mark.xdist_group("home")
+
+
+class Page(HTMLParser):
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if found.get("id"):
+            self.ids.add(str(found["id"]))
+        if tag == "a" and found.get("href"):
+            self.links.append(str(found["href"]))
+        if found.get("src") or tag == "link":
+            self.loads.append(str(found.get("src") or found.get("href")))
+
+
+@pytest.fixture(scope="module")
+def site(home: Path) -> Path:
+    study = Study(id="pages", cases="cases", systems=("careful", "fabricator", "unready"))
+    api.run(home, study, most=2, workers=2)
+    page, _ = api.write_site(home, study="pages", title="pages")
+    return page.parent
+
+
+def test_every_link_leads_to_a_page_and_a_place_that_exist(site: Path) -> None:
+    pages = {path: Page(path) for path in [site / "index.html", *(site / "pages").rglob("*.html")]}
+    assert len(pages) > 20
+    for path, page in pages.items():
+        for link in page.links:
+            target, _, place = link.partition("#")
+            other = (path.parent / target).resolve() if target else path
+            assert other in pages or other.exists(), f"{path.name} → {link}"
+            if place:
+                assert place in pages[other].ids, f"{path.name} → {link}"
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    for path in (site / "pages").rglob("*.html"):
+        assert all(load.endswith("style.css") for load in Page(path).loads)
+        assert not re.search(r"<script", path.read_text(encoding="utf-8"))
+
+
+def test_a_fabricated_citation_is_struck_out(site: Path) -> None:
+    pages = list((site / "pages/runs/fabricator").glob("*.html"))
+    assert any('class="cite never"' in path.read_text(encoding="utf-8") for path in pages)
+    careful = list((site / "pages/runs/careful").glob("*.html"))
+    assert not any('class="cite never"' in path.read_text(encoding="utf-8") for path in careful)
+
+
+def test_pages_of_credentialed_data_show_references_without_values(
+    home: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shut = load(home / "cases").model_copy(update={"tier": "credentialed"})
+    monkeypatch.setattr("chartproof.api.steps.load", lambda _folder: shut)
+    api.write_site(home, study="pages")
+    run = next((home / "pages/runs/careful").glob("post-ct-aki*.html")).read_text("utf-8")
+    assert "labevents:" in run
+    assert "mg/dL" not in run
+    assert isinstance(shut, CaseSet)
+    api.write_site(home, study="pages", with_patient_text=True)
+    run = next((home / "pages/runs/careful").glob("post-ct-aki*.html")).read_text("utf-8")
+    assert "contains patient text" in run
+    assert "mg/dL" in run
