@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from chartproof.chart.chart import Chart
-from chartproof.chart.schema import PROSE, tables
+from chartproof.chart.schema import PROSE, TableSpec, tables
 from chartproof.records.record import Record
 
 
@@ -17,8 +17,8 @@ class Moment(Record):
     text: str
 
 
-QUIET = ("subject_id", "hadm_id", "row_ref")
-"""Columns that a timeline repeats on every line, and so leaves out."""
+ITEMS = {"labevents": "d_labitems"}
+"""Table → dictionary of its items; any other table with items has `d_items`."""
 
 
 def timeline(
@@ -47,10 +47,15 @@ def timeline(
         bound = {"since": since or datetime.min, "until": until or datetime.max}
         where = f"{time} >= $since and {time} < $until"
         total += chart.query(f"select count(*) as n from {table.name} where {where}", bound)[0]["n"]
+        label = "null"
+        if "itemid" in table.columns:
+            items = ITEMS.get(table.name, "d_items")
+            label = f"(select any_value(label) from {items} i where i.itemid = t.itemid)"
         moments += [
-            Moment(at=row["_at"], table=table.name, ref=row["row_ref"], text=_told(table.name, row))
+            Moment(at=row["_at"], table=table.name, ref=row["row_ref"], text=_told(table, row))
             for row in chart.query(
-                f"select {time} as _at, * from {table.name} where {where} order by 1 limit {limit}",
+                f"select {time} as _at, {label} as _label, * from {table.name} t "
+                f"where {where} order by 1 limit {limit}",
                 bound,
             )
         ]
@@ -58,12 +63,30 @@ def timeline(
     return moments[:limit], total
 
 
-def _told(table: str, row: dict[str, Any]) -> str:
-    if table in PROSE:
+def _told(table: TableSpec, row: dict[str, Any]) -> str:
+    """A row in a few words: its item, then what it says; identifiers and times are left out."""
+    if table.name in PROSE:
         first = next((line for line in str(row["text"]).splitlines() if line.strip()), "")
         return f"{row['note_id']} · {len(row['text'])} characters · {first[:60]}"
-    return " · ".join(
+    number = row.get("valuenum")
+    told = [
         f"{name} {value}"
         for name, value in row.items()
-        if value is not None and name not in QUIET and not name.startswith("_")
-    )[:160]
+        if value is not None
+        and name in table.columns
+        and name not in table.times
+        and not name.endswith(("_id", "_seq"))
+        and not (name == "itemid" and row["_label"])
+        and not (name == "valuenum" and _is(row.get("value"), number))
+    ]
+    if row["_label"]:
+        told.insert(0, f"{row['_label']} ({row['itemid']})")
+    return " · ".join(told)[:160]
+
+
+def _is(text: Any, number: Any) -> bool:
+    """Whether a text says just that number."""
+    try:
+        return float(text) == number
+    except (TypeError, ValueError):
+        return False
