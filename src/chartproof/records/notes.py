@@ -63,7 +63,8 @@ class Pattern(Record):
 
     Attributes:
         match: Regular expression, case-insensitive; a blank matches any white space. A group named
-            `value` gives the value, through the reading's `values` where it names it.
+            `value` gives the value, through the reading's `values` where it names it. Cues are
+            seen from the group `told` where there is one, else from the whole match.
         value: The mention's value where there is no such group; None where a plain mention is no
             news and only what cues make of it counts.
         ignore: Assertions that are no news for this pattern (`dialysis was discontinued` contains

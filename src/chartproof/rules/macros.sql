@@ -31,12 +31,21 @@ create or replace temp macro kdigo_g(egfr) as
   case when egfr >= 90 then 1 when egfr >= 60 then 2 when egfr >= 45 then 3
        when egfr >= 30 then 4 when egfr >= 15 then 5 else 6 end;
 
--- A time of day as notes write it: `14:32`, `2:32 pm`, `02:32PM`, `1432`.
+-- A time of day as notes write it: `14:32`, `14:32:05`, `2:32 pm`, `02:32PM`, `2 p.m.`, `1432`, `noon`.
 create or replace temp macro clock_time(written) as
   coalesce(
-    try_strptime(upper(regexp_replace(written, '[\s.]', '', 'g')), '%I:%M%p'),
-    try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', ''), '%H:%M'),
-    try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', ''), '%H%M'))::time;
+    try_strptime(upper(regexp_replace(written, '[\s.]', '', 'g')), ['%I:%M%p', '%I:%M:%S%p', '%I%p']),
+    try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', '', 'i'), ['%H:%M', '%H:%M:%S', '%H%M']),
+    try_strptime(case lower(written) when 'noon' then '12:00' when 'midnight' then '00:00' end, '%H:%M'))::time;
+
+-- The moment that a note writes: with its date, else the clock on the day that comes nearest to another.
+create or replace temp macro written_moment(written, near) as
+  coalesce(
+    try_strptime(regexp_replace(written, '[, ]+(at )?', ' '), ['%Y-%m-%d %H:%M', '%Y-%m-%d %H:%M:%S']),
+    list_first(list_sort([
+      {apart: abs(epoch(near::date + d::integer + clock_time(written)) - epoch(near)),
+       moment: near::date + d::integer + clock_time(written)}
+      for d in [-1, 0, 1] if clock_time(written) is not null])).moment);
 
 -- Whether an eMAR event says that the drug was given. Confirmations and rate changes show a running
 -- infusion, never a start; holds, refusals and removals are no administration.

@@ -125,7 +125,8 @@ def _value(
     if any(compiled(each).search(around) for each in reading.void):
         return None
     common = [each for each in shared().cues if each.assertion not in reading.own]
-    assertion = asserted(passage, match.span(), (*common, *reading.cues), pattern.ignore)
+    span = match.span("told") if "told" in match.re.groupindex else match.span()
+    assertion = asserted(passage, span, (*common, *reading.cues), pattern.ignore)
     if assertion is not None:
         return reading.becomes.get(assertion, _DEFAULT.get(assertion))
     if "value" in match.re.groupindex:

@@ -13,33 +13,25 @@ stays as (
 
 -- Reports: what they examined, and when ------------------------------------------------------
 exam as (
-  select note_id, list(distinct value) filter (reading = 'imaging_exam') as named,
+  select note_id, list(distinct value) filter (reading = 'exam_modality') as named,
          coalesce(list(distinct value) filter (reading = 'imaging_guidance'), []) as guided,
          bool_or(reading = 'outside_reread') as reread,
-         any_value(value) filter (reading = 'study_time') as written,
-         coalesce(bool_or(reading = 'imaging_exam' and value = 'us'
-           and regexp_matches(text, '\b(guid|drain|biops|needle|aspirat|paracent|thoracent|ablat)', 'i')), false) as us_guided
+         any_value(value) filter (reading = 'study_time') as written
   from noted where note_table = 'radiology' group by note_id having named is not null
 ),
 report as (
-  select r.note_id, r.row_ref, e.named, e.guided, e.us_guided,
-         coalesce(
-           try_strptime(regexp_replace(e.written, '[, ]+(at )?', ' '), '%Y-%m-%d %H:%M'),
-           (select c.day + clock_time(e.written)  -- a clock alone: on the day that comes nearest
-            from (select unnest([-1, 0, 1])::integer + r.charttime::date as day) c
-            where clock_time(e.written) is not null
-            order by abs(epoch(c.day + clock_time(e.written)) - epoch(r.charttime)) limit 1),
-           r.charttime) as studied,
+  select r.note_id, r.row_ref, e.named, e.guided,
+         coalesce(written_moment(e.written, r.charttime), r.charttime) as studied,
          case when e.reread or list_contains(e.named, 'outside') then 'outside'
-              when list_has_any(e.named, ['ct', 'ct_guided']) then 'CT'
-              when list_has_any(e.named, ['mr', 'mr_guided']) then 'MR'
-              when list_contains(e.named, 'hybrid') then 'open'
+              when list_has_any(e.named, ['ct', 'cta', 'ct_guided', 'ct_needle']) then 'CT'
+              when list_has_any(e.named, ['mr', 'mra', 'mr_guided']) then 'MR'
+              when list_has_any(e.named, ['pet_ct', 'spect_ct']) then 'open'
               when not list_has_any(e.named, ['procedure', 'unknown']) then 'other'
               when list_contains(e.guided, 'ct') then 'CT'
               when list_contains(e.guided, 'mr') then 'MR'
               when len(e.guided) > 0 then 'other'
               else 'open' end as modality,
-         list_has_any(e.named, ['ct_guided', 'mr_guided', 'procedure', 'unknown']) as intervention
+         list_has_any(e.named, ['ct_guided', 'ct_needle', 'mr_guided', 'procedure', 'unknown']) as intervention
   from radiology r join exam e using (note_id)
 ),
 cross_sectional as (
@@ -125,7 +117,7 @@ by_ultrasound as (        -- cross-sectional interventions that were done under 
   select m.poe_id from mine m
   where m.subtype = 'Cross-Sectional Interventional Radiology' and m.note_id is null and not m.discontinued
     and exists (from report r where r.studied between m.ordertime - interval 1 hour and m.ordertime + interval 72 hour
-                and (r.us_guided or (r.intervention and list_contains(r.guided, 'ultrasound')))
+                and (list_contains(r.named, 'us_guided') or (r.intervention and list_contains(r.guided, 'ultrasound')))
                 and r.modality = 'other')
 ),
 class_order as (
@@ -143,7 +135,7 @@ open_order as (           -- with each report that could settle them and does no
     on r.studied between m.ordertime - interval 1 hour and m.ordertime + interval 72 hour and r.modality = 'open'
   where not m.discontinued and m.note_id is null
     and case when m.kind = 'open' then true
-             when m.kind = 'open_nuclear' then list_has_any(r.named, ['hybrid', 'unknown'])
+             when m.kind = 'open_nuclear' then list_has_any(r.named, ['pet_ct', 'spect_ct', 'unknown'])
              when m.kind = 'open_procedure' then r.intervention
              else m.poe_id in (from by_ultrasound) and r.intervention end
 ),

@@ -11,12 +11,8 @@ with adm as (
 reports as (  -- a report whose exam is a CT; a study time in its text governs over charttime
   select
     coalesce(
-      (select arg_min(candidate, abs(epoch(candidate) - epoch(r.charttime)))
-       from (
-         select unnest([day - 1, day, day + 1]) + clock_time(t.value) as candidate
-         from noted t, (select r.charttime::date as day)
-         where t.reading = 'study_time' and t.note_id = r.note_id
-       )),
+      (select written_moment(any_value(t.value), r.charttime)
+       from noted t where t.reading = 'study_time' and t.note_id = r.note_id),
       r.charttime) as performed,
     r.row_ref
   from radiology r, adm
