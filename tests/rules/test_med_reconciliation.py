@@ -12,7 +12,7 @@ from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
+from chartproof.records.notes import Measured, Validity
 from chartproof.records.verdict import Verdict
 from chartproof.rules.engine import evaluate, from_facts
 from chartproof.rules.readers import reader
@@ -479,6 +479,25 @@ def test_an_unknown_drug_does_no_harm_where_nothing_is_unexplained(
 ) -> None:
     home = ASPIRIN | {"Zorbamycol": "Zorbamycol 5 mg PO DAILY"}
     assert Stay(home, [*ASPIRIN.values(), *leaving], course).ruling().rule == rule
+
+
+WEAK = Validity(readings={"medication_intent": Measured(n=50, recall=0.5, precision=0.9)})
+
+
+def judged(stay: Stay) -> Ruling:
+    anchor = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
+    return evaluate(FOLDER, stay, anchor, validity=WEAK)
+
+
+def test_lists_that_agree_need_no_reader_of_intents() -> None:
+    assert judged(Stay(BOTH, list(BOTH.values()))).rule == "NO-1"
+
+
+@pytest.mark.parametrize("course", ["Uneventful.", "Metoprolol was stopped for bradycardia."])
+def test_a_difference_is_pending_where_the_reader_of_intents_is_weak(course: str) -> None:
+    ruling = judged(omitted(course))
+    assert ruling.verdict is None
+    assert ruling.pending is not None
 
 
 def test_an_unknown_drug_does_not_hide_a_certain_discrepancy() -> None:

@@ -218,6 +218,21 @@ unclear as (
 unknown as (
   select list_sort(list(distinct product)) as names from found where finding = 'unknown'
 ),
+candidate as (            -- what the words of the summary could turn into a finding, or out of one
+  select product from omitted where weighs is distinct from 'trivial'
+  union all select product from altered where weighs is distinct from 'trivial'
+  union all select product from added where weighs is distinct from 'trivial'
+  union all
+  select d.item.product from discharge_line d join weight w on w.ingredient = d.item.drug
+  where not d.off and w.course is not null
+    and not (w.course <> 'antibiotic' and d.item.drug in (select ingredient from home))
+    and not exists (from discharge_line x where x.item.drug = d.item.drug and x.item.ends)
+),
+alike as (                -- where there is none, the lists themselves show that nothing differs
+  select case when exists (from candidate) then []
+              else (select coalesce(list(distinct r), []) from (select unnest(rows) as r from home
+                                                                union all select unnest(rows) from leaving)) end as rows
+),
 listed as (
   select (select count(*) from ed) > 0 as arrived,
          (select count(*) from recon where not says_none) as recon_named,
@@ -246,11 +261,11 @@ select
    rows: (select coalesce(list(row_ref), []) from stay)
          || (select coalesce(list(distinct row_ref), []) from discharge_line)} as dc_list,
   {value: emar_fact.value, rows: emar_fact.rows} as emar_present,
-  {value: unintended.n, rows: unintended.rows} as unintended_high,
-  {value: unclear.n, rows: unclear.rows} as unclear_nontrivial,
+  {value: unintended.n, rows: unintended.rows || alike.rows} as unintended_high,
+  {value: unclear.n, rows: unclear.rows || alike.rows} as unclear_nontrivial,
   (select {value: if(count(distinct product) = 1, min(ingredient), null), rows: []::varchar[]}
    from omission where finding = 'unintended' and given) as omitted_drug,
   case when home_fact.value and leaving_fact.value and emar_fact.value and unintended.n = 0 and unknown.names is not null
        then 'The table of drugs does not know ' || array_to_string(unknown.names, ', ')
             || ', which differs between the lists.' end as pending
-from home_fact, leaving_fact, emar_fact, unintended, unclear, unknown
+from home_fact, leaving_fact, emar_fact, unintended, unclear, unknown, alike
