@@ -1,4 +1,4 @@
-"""Readings do well on the sentences that they were developed on; what they are worth, validity tells."""
+"""Readings do well on the sentences that they were developed on; worth is told by validity."""
 
 import importlib
 import sys
