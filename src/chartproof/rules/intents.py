@@ -33,7 +33,8 @@ from chartproof.rules.statements import Mention, Note, asserted, compiled, share
 
 _LISTS = ("admission_medications", "discharge_medications")
 _APPOSED = re.compile(
-    r"(?:[\s:(–-]|doses?|home|therapy|drip|gtt|was|were|[\d.,]+(?: ?(?:mg|mcg|units?))?|daily|bid)*",
+    r"(?:[\s:(–-]|doses?|home|therapy|drip|gtt|was|were|[\d.,]+(?: ?(?:mg|mcg|units?))?"
+    r"|daily|bid)*",
     re.IGNORECASE,
 )
 _UNTIED = re.compile(r"\b(?:and|or|we|you)\W*$", re.IGNORECASE)
