@@ -11,6 +11,7 @@ from tests.rules.ward import HADM, SUBJECT, Ward, at
 from chartproof.catalog.read import scenario
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
+from chartproof.records.notes import Validity
 from chartproof.rules.engine import evaluate, from_facts
 
 FOLDER = scenario("post-ct-aki")
@@ -39,7 +40,7 @@ def after(made: Ward, *values: float, every_hours: int = 12) -> list[str]:
 
 
 def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT, hadm_id=HADM))
+    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT, hadm_id=HADM), validity=Validity())
 
 
 def rule(made: Ward) -> str | None:

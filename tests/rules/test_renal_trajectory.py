@@ -12,6 +12,7 @@ from tests.rules.ward import HADM, SUBJECT, Ward
 from chartproof.catalog.read import scenario
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
+from chartproof.records.notes import Validity
 from chartproof.rules.engine import evaluate, from_facts
 
 FOLDER = scenario("renal-trajectory")
@@ -43,7 +44,7 @@ def course(*baselines: float, **patient: Any) -> Ward:
 
 
 def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT))
+    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT), validity=Validity())
 
 
 def rule(made: Ward) -> str | None:

@@ -8,6 +8,7 @@ from tests.rules.ward import HADM, SUBJECT, Ward, at
 from chartproof.catalog.read import ScenarioFolder, scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
+from chartproof.records.notes import Validity
 from chartproof.rules.engine import evaluate
 from chartproof.rules.twins import applicable, bindings
 
@@ -77,11 +78,11 @@ def test_a_twin_gives_the_verdict_that_it_declares(
 ) -> None:
     admission = HADM if folder is AKI else None
     anchor = Anchor(subject_id=SUBJECT, hadm_id=admission)
-    before = evaluate(folder, made, anchor)
+    before = evaluate(folder, made, anchor, validity=Validity())
     twin = next(each for each in applicable(folder, before) if each.id == twin_id)
     touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(anchor, before))
     assert any(each.rows for each in touched)
-    ruling = evaluate(folder, made, anchor)
+    ruling = evaluate(folder, made, anchor, validity=Validity())
     assert ruling.verdict == twin.to_verdict
     assert (ruling.verdict != before.verdict) == twin.must_flip
 
@@ -89,7 +90,7 @@ def test_a_twin_gives_the_verdict_that_it_declares(
 def test_a_twin_about_dialysis_leaves_no_word_of_it_in_the_notes() -> None:
     made = after_ct(1.6, 2.0, esrd=True)
     anchor = Anchor(subject_id=SUBJECT, hadm_id=HADM)
-    before = evaluate(AKI, made, anchor)
+    before = evaluate(AKI, made, anchor, validity=Validity())
     twin = next(each for each in AKI.twins if each.id == "C1")
     apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(anchor, before))
     (text,) = made.db.execute("select text from discharge").fetchone() or ("",)
@@ -100,7 +101,7 @@ def test_a_twin_about_dialysis_leaves_no_word_of_it_in_the_notes() -> None:
 def test_a_masked_number_is_masked_in_prose_and_in_result_lines() -> None:
     made = after_ct(1.6, 2.4)
     anchor = Anchor(subject_id=SUBJECT, hadm_id=HADM)
-    before = evaluate(AKI, made, anchor)
+    before = evaluate(AKI, made, anchor, validity=Validity())
     twin = next(each for each in AKI.twins if each.id == "C2")
     apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(anchor, before))
     (text,) = made.db.execute("select text from discharge").fetchone() or ("",)
