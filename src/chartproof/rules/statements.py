@@ -97,6 +97,8 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
         return []
     if passage.section in reading.skip_sections:
         return []
+    if reading.only is not None and not compiled(reading.only).search(passage.text):
+        return []
     if any(compiled(each).search(passage.text) for each in reading.unless):
         return []
     found: list[Mention] = []
