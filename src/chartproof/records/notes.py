@@ -86,8 +86,8 @@ class Reading(Record):
             examined; others are named in `rules/readers.py`.
         sections: Canonical section names (`rules/sections.yaml`) to read; empty reads all.
         skip_sections: Sections to leave out.
-        only: A sentence in which this regular expression finds nothing is passed over, which
-            spares time; None reads all.
+        only: Parts of words, in lower case; a sentence without any is passed over, which spares
+            time. Empty reads all.
         unless: A mention whose sentence matches one of these is void.
         void: A mention whose *own words* (with 20 characters on both sides) match one of these is
             void: abbreviations with a second meaning.
@@ -114,7 +114,7 @@ class Reading(Record):
     skip_sections: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     cues: tuple[Cue, ...] = ()
-    only: str | None = None
+    only: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     void: tuple[str, ...] = ()
     becomes: dict[Assertion, str | None] = Field(default_factory=dict)

@@ -74,6 +74,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(written), re.IGNORECASE)
 
 
+@cache
+def _any_of(parts: tuple[str, ...]) -> re.Pattern[str]:
+    # plain words without a flag: only so does `re` look for their first letters, which is quick
+    return re.compile("|".join(re.escape(each) for each in parts))
+
+
 def read(reading: Reading, note: Note) -> list[Mention]:
     """The mentions of a note that count, combined as the reading says."""
     read = spans(note.text, reading.sentences) if reading.sentences > 1 else passages(note.text)
@@ -97,7 +103,7 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
         return []
     if passage.section in reading.skip_sections:
         return []
-    if reading.only is not None and not compiled(reading.only).search(passage.text):
+    if reading.only and not _any_of(reading.only).search(passage.text.lower()):
         return []
     if any(compiled(each).search(passage.text) for each in reading.unless):
         return []
