@@ -103,7 +103,7 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
         return []
     if passage.section in reading.skip_sections:
         return []
-    if reading.only and not _any_of(reading.only).search(passage.text.lower()):
+    if reading.only and not _any_of(reading.only).search(f" {passage.text.lower()}"):
         return []
     if any(compiled(each).search(passage.text) for each in reading.unless):
         return []
