@@ -26,7 +26,7 @@ demo-real: .venv/installed ## The same path over 48 real patients of the open MI
 	$(BIN)/chartproof demo --out out/real --meds $(MEDS)
 
 test: .venv/tested ## Pass all tests
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patient data
 	$(BIN)/ruff format --check .

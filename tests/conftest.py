@@ -1,5 +1,6 @@
 """Invented patients in a store, for any test that needs one."""
 
+import fcntl
 import os
 import secrets
 import sys
@@ -136,12 +137,17 @@ def chart(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Chart:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small synthetic hospital with one case for each rule, of a seed drawn at test time.
 
-    Tests that use it bear `xdist_group("home")`, so that one worker builds it once.
+    The processes of one test run build it once between them.
     """
-    seed = int(os.environ.get("CHARTPROOF_SEED") or secrets.randbelow(100_000))
-    sys.stderr.write(f"synthetic hospital: CHARTPROOF_SEED={seed} repeats it\n")
-    out = tmp_path_factory.mktemp(f"home-{seed}-")
-    source = api.source(synthetic=6, per_rule=1, seed=seed)
-    api.build_store(source, out, lambda _stage: lambda _done, _all: None)
-    api.build_cases(out, per_rule=1, seed=seed)
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    out = shared / "home"
+    with (shared / "home.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (out / "labels").exists():
+            seed = int(os.environ.get("CHARTPROOF_SEED") or secrets.randbelow(100_000))
+            sys.stderr.write(f"synthetic hospital: CHARTPROOF_SEED={seed} repeats it\n")
+            source = api.source(synthetic=6, per_rule=1, seed=seed)
+            api.build_store(source, out, lambda _stage: lambda _done, _all: None)
+            api.build_cases(out, per_rule=1, seed=seed)
     return out

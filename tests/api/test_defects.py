@@ -73,7 +73,6 @@ def board(home: Path) -> dict[str, dict[str, float | None]]:
     }
 
 
-@pytest.mark.xdist_group("home")
 @pytest.mark.parametrize("system", MOVES)
 def test_a_defect_shows_where_it_should_and_nowhere_else(
     board: dict[str, dict[str, float | None]], system: str
@@ -89,7 +88,6 @@ def test_a_defect_shows_where_it_should_and_nowhere_else(
             assert own == careful, f"{name}: {system} {own}, careful {careful}"
 
 
-@pytest.mark.xdist_group("home")
 def test_careful_is_right_far_more_often_than_not(
     board: dict[str, dict[str, float | None]],
 ) -> None:

@@ -9,8 +9,6 @@ import yaml
 
 from chartproof.cases.build import load
 
-pytestmark = pytest.mark.xdist_group("home")
-
 FACTS = {"post": [1.6, 2.0]}
 
 

@@ -11,8 +11,6 @@ from chartproof.cases.build import load
 from chartproof.records.case import CaseSet
 from chartproof.records.study import Study
 
-pytestmark = pytest.mark.xdist_group("home")
-
 
 class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
