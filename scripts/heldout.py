@@ -269,7 +269,10 @@ def stated(reading: Reading, item: Item, values: Sequence[str]) -> Score:
 
 def targets(name: str) -> frozenset[str]:
     """What a held-out drug or class is called in the table of drugs."""
-    found = [t for n in named(name) for t in (*(d.ingredient for d in n.drugs), *n.groups)]
+    # abbreviations of classes count only in capitals (`SSRI`, `NSAIDs`)
+    plural = name[:-1].upper() + "s" if name.endswith("s") else name.upper()
+    both = (*named(name), *named(plural))
+    found = [t for n in both for t in (*(d.ingredient for d in n.drugs), *n.groups)]
     return frozenset(found or [d.ingredient for d in drugs(name)])
 
 

@@ -117,6 +117,15 @@ def _words() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
 
 
 @cache
+def _capitals() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Ingredient → what prose calls it in capitals."""
+    return tuple(
+        (str(name), re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"))
+        for pattern, name in _raw()["capitals"].items()
+    )
+
+
+@cache
 def drugs(name: str, route: str | None = None) -> tuple[Drug, ...]:
     """The ingredients of a name as a list, an order or the eMAR writes it."""
     text = " ".join(name.lower().split())
@@ -165,6 +174,8 @@ def named(text: str, others: Iterable[str] = ()) -> list[Named]:
             Named(match.start(), match.end(), drugs=(Drug(other, other, None),))
             for match in re.finditer(pattern, lower)
         ]
+    for name, pattern in _capitals():
+        found += [Named(*match.span(), drugs=drugs(name)) for match in pattern.finditer(text)]
     for classes, pattern in _words():
         found += [Named(*match.span(), groups=classes) for match in pattern.finditer(text)]
     kept: list[Named] = []

@@ -6,7 +6,8 @@ statements on one drug the last can be told. Intents:
 
 - `stopped`, `changed`, `new`, `continued`; `treated` – it was given, which tells why it is new;
 - `held` – in hospital; `hold_planned` – to be held after discharge, or held with a plan;
-- `restarted` – taken up again; `restart_planned` – to be taken up again;
+- `restarted` – taken up again; `restart_planned` – to be taken up again; `restart_open` – whether
+  it will be is left open;
 - `indicated` – the text says what the drug is for; `end` – it gives a course its end.
 
 A verb reaches the drugs that it governs: in front of it where it is passive or stands right behind
@@ -46,6 +47,7 @@ class _Verb:
     intent: str
     start: int
     end: int
+    forward: bool
 
 
 @cache
@@ -76,7 +78,7 @@ def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the re
         if above is not None:
             group = above
             continue
-        targets = named(passage.text, others) or _taken_up(passage.text, last)
+        targets = _named(passage.text, others) or _taken_up(passage.text, last)
         last = targets
         if not targets:
             if not passage.text.lstrip().startswith(("-", "*", "•")):
@@ -85,6 +87,34 @@ def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the re
         said = _sentence(passage, targets) if section not in _LISTS else []
         found += said or _listed(passage, targets, group)
     return list(dict.fromkeys(found))
+
+
+def _named(text: str, others: set[str]) -> list[Named]:
+    """Drugs and classes of a sentence, without a class that only tells what the drug beside it is.
+
+    `Her beta blocker (metoprolol)` is metoprolol; `NSAIDs such as ibuprofen` are all of them.
+    """
+    kept: list[Named] = []
+    for each in named(text, others):
+        last = kept[-1] if kept else None
+        if last is not None and last.groups and each.drugs and _same(text, last, each):
+            kept[-1] = replace(each, start=last.start)
+        elif last is not None and last.drugs and each.groups and _same(text, each, last):
+            kept[-1] = replace(last, end=each.end)
+        else:
+            kept.append(each)
+    return kept
+
+
+def _same(text: str, group: Named, drug: Named) -> bool:
+    """Whether a class and a drug next to it are one thing."""
+    if not any(each.group in group.groups for each in drug.drugs):
+        return False
+    first = group if group.start < drug.start else drug
+    if first is group and text[: group.end].lower().endswith("s"):
+        return False
+    gap = text[first.end : max(group.start, drug.start)]
+    return compiled(words()["is_class" if first is drug else "is_drug"]).fullmatch(gap) is not None
 
 
 def _taken_up(text: str, last: Sequence[Named]) -> list[Named]:
@@ -136,7 +166,7 @@ def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
         if n and not governed and compiled(words()["joined"]).search(between):
             governed = [(verb.intent, target) for _, target in reached[-1]]
         elif n:
-            reached[-1], governed = _parted(passage.text, reached[-1], governed)
+            reached[-1], governed = _parted(passage.text, before, reached[-1], governed)
         reached.append(governed)
     for target in targets:
         meant = [
@@ -158,20 +188,34 @@ def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
 
 
 def _settled(meant: Sequence[str]) -> list[str]:
-    """What one sentence comes to: not to be resumed is stopped, held until then is a plan."""
-    if "stopped" in meant:
+    """What one sentence comes to.
+
+    Not to be resumed is stopped, off until then is a plan to hold; of what else was done, the last
+    counts, and going on says nothing beside it.
+    """
+    off = {"stopped", "held", "hold_planned"}
+    if {"restart_planned", "restart_open"} & set(meant) and off & set(meant):
+        ahead = ("restart_planned", "restart_open")
+        meant = [*(each for each in meant if each not in off and each not in ahead), "hold_planned"]
+    elif "stopped" in meant and meant[-1] != "restarted":
         meant = [each for each in meant if each not in ("held", "hold_planned")]
-    if "restart_planned" in meant and {"held", "hold_planned"} & set(meant):
-        kept = [each for each in meant if each not in ("held", "hold_planned", "restart_planned")]
-        meant = [*kept, "hold_planned"]
+    words_ = [each for each in meant if each in off or each == "restarted"]
+    meant = [each for each in meant if each not in words_] + words_[-1:]
+    if "new" in meant:
+        meant = [each for each in meant if each not in ("changed", "treated")]
+    if words_[-1:] == ["stopped"]:
+        meant = [each for each in meant if each != "changed"]
+    if off & set(meant) or {"changed", "new", "restarted"} & set(meant):
+        meant = [each for each in meant if each != "continued"]
     return list(dict.fromkeys(meant))
 
 
 def _parted(
-    text: str, mine: list[tuple[str, Named]], next_: list[tuple[str, Named]]
+    text: str, begins: int, mine: list[tuple[str, Named]], next_: list[tuple[str, Named]]
 ) -> tuple[list[tuple[str, Named]], list[tuple[str, Named]]]:
     """Share out drugs that two verbs reach for: those behind the last `and` go to the second."""
-    shared_out = sorted({t.start for _, t in mine} & {t.start for _, t in next_})
+    both = {t.start for _, t in mine} & {t.start for _, t in next_}
+    shared_out = sorted(start for start in both if start >= begins)
     if not shared_out:
         return mine, next_
     between = text[shared_out[0] : shared_out[-1]]
@@ -205,7 +249,7 @@ def _chained(text: str, targets: Sequence[Named], verb: _Verb, *, behind: bool) 
 
 def _verbs(text: str) -> list[_Verb]:
     found = [
-        _Verb(each["intent"], match.start(), match.end())
+        _Verb(each["intent"], match.start(), match.end(), bool(each.get("forward")))
         for each in words()["verbs"]
         for match in _verb(each["pattern"], bare=bool(each.get("bare"))).finditer(text)
     ]
@@ -231,20 +275,50 @@ def _governed(
     behind = [t for t in targets if verb.end <= t.start and t.end <= right_to]
     fore = _chained(text, fore, verb, behind=False)
     behind = _chained(text, behind, verb, behind=True)
+    if verb.forward:
+        return [(verb.intent, t) for t in behind]
     passive = compiled(words()["passive"]).search(left) is not None
     gap = text[fore[-1].end : verb.start] if fore else ""
     apposed = bool(fore) and _APPOSED.fullmatch(gap) is not None
     tied = bool(fore) and _UNTIED.search(gap) is None
+    onto = compiled(words()["onto"]).search(text[verb.end : right_to]) is not None
+    swap = [("new", t) for t in behind] if onto and verb.intent == "changed" else []
     if passive and fore:
-        moved = [(("new" if verb.intent == "changed" else verb.intent), t) for t in behind]
-        onto = compiled(words()["onto"]).search(text[verb.end : right_to]) is not None
-        swap = moved if onto and verb.intent == "changed" else []
         return [(verb.intent, t) for t in fore] + swap
+    if not fore and (not behind or (passive and onto)):
+        going_on = _subject(text, verb, targets)
+        if going_on or (passive and swap):
+            return [(verb.intent, t) for t in going_on] + swap
     if apposed and (verb.intent not in ("new", "treated") or not behind):
         return [(verb.intent, t) for t in fore]
     if behind:
         return [(verb.intent, t) for t in behind]
     return [(verb.intent, t) for t in fore] if tied else []
+
+
+def _subject(text: str, verb: _Verb, targets: Sequence[Named]) -> list[Named]:
+    """The drugs that a verb without one of its own goes on about.
+
+    That is the drug before `which` or `it`, else the subject with which the sentence begins
+    (`Metformin was thought the cause, and was therefore stopped`).
+    """
+    left = text[: verb.start]
+    before = [each for each in targets if each.end <= verb.start]
+    if not before:
+        return []
+    if compiled(words()["relative"]).search(left):
+        return before[-1:]
+    if not compiled(words()["subject_goes_on"]).search(left):
+        return []
+    if compiled(words()["opening"]).fullmatch(text[: before[0].start]) is None:
+        return []
+    subject = before[:1]
+    for each in before[1:]:
+        gap = text[subject[-1].end : each.start]
+        if compiled(r"(?:,|/| and| or|,? and)? (?:home |her |his )?").fullmatch(gap) is None:
+            break
+        subject.append(each)
+    return subject
 
 
 def _foreign(passage: Passage, target: Named, verb: _Verb | None = None) -> bool:
@@ -271,22 +345,58 @@ def _clause(text: str, begins: int, ends: int) -> str:
 
 def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | None:
     """The intent as the sentence means it, None where it says nothing of the kind."""
-    left, right = passage.text[: verb.start], passage.text[verb.end :]
+    left = passage.text[: verb.start]
     if _void(passage, verb, intent, target):
         return None
     if compiled(words()["negated"]).search(left):
         forbidden = intent == "restart" and compiled(words()["forbidden"]).search(left)
         untouched = "continued" if intent in ("stopped", "held", "changed") else None
         return "hold_planned" if forbidden else untouched
+    if intent == "sent":
+        return _sent(passage.text, verb, target)
+    if intent == "new" and compiled(words()["again"]).search(passage.text[target.end :]):
+        intent = "restart"
     if intent == "restart":
-        ahead = compiled(words()["future"]).search(left) or compiled(words()["ahead"]).search(right)
-        plain = passage.text[verb.start : verb.end].lower() in ("restart", "resume")
-        return "restart_planned" if ahead or plain else "restarted"
-    if compiled(words()["conditional"]).search(right) or compiled(words()["hypothetical"]).search(
-        left
-    ):
-        return None
-    for_now = compiled(words()["for_now"]).search(_clause(passage.text, verb.start, target.end))
+        return _restart(passage.text, verb)
+    return None if _idle(passage.text, verb, intent) else _done(passage, verb, intent, target)
+
+
+def _sent(text: str, verb: _Verb, target: Named) -> str:
+    """Sent home with a drug: as before, or new where the sentence says so or gives a course."""
+    if compiled(words()["usual"]).search(text[verb.end : target.start]):
+        return "continued"
+    course = compiled(line_words()["course_end"]).search(text)
+    return "new" if course or compiled(words()["newness"]).search(text) else "treated"
+
+
+def _restart(text: str, verb: _Verb) -> str:
+    """Whether a drug has been, will be, or may be taken up again."""
+    left, right = text[: verb.start], text[verb.end :]
+    undecided = compiled(words()["undecided"]).search(left)
+    if undecided or compiled(words()["undecided_behind"]).search(right):
+        return "restart_open"
+    ahead = compiled(words()["future"]).search(left) or compiled(words()["ahead"]).search(right)
+    plain = text[verb.start : verb.end].lower() in ("restart", "resume")
+    return "restart_planned" if ahead or plain else "restarted"
+
+
+def _idle(text: str, verb: _Verb, intent: str) -> bool:
+    """Whether it is only thought of, hangs on a condition, or tells to go on by steps."""
+    left, right = text[: verb.start], text[verb.end :]
+    if text[verb.start : verb.end].lower() in words()["step"]:
+        return True
+    if compiled(words()["conditional"]).search(right):
+        return intent != "continued" or compiled(words()["unless_told"]).search(right) is None
+    if compiled(words()["allowed"]).search(left):
+        return False
+    if intent in ("held", "continued") and compiled(words()["intended"]).search(left):
+        return False
+    return compiled(words()["hypothetical"]).search(left) is not None
+
+
+def _done(passage: Passage, verb: _Verb, intent: str, target: Named) -> str:
+    clause = _clause(passage.text, verb.start, max(verb.end, target.end))
+    for_now = compiled(words()["for_now"]).search(clause)
     at_discharge = passage.section in words()["discharge_sections"]
     planned = at_discharge or compiled(words()["planned"]).search(passage.text)
     if (intent == "stopped" and for_now) or (intent == "held" and planned):
@@ -301,10 +411,8 @@ def _void(passage: Passage, verb: _Verb, intent: str, target: Named) -> bool:
     around = text[max(0, verb.start - 1) : verb.end + 60]
     if intent == "held" and compiled(words()["parameters"]).search(around):
         return True
-    if intent == "restart" and compiled(words()["undecided"]).search(left):
-        return True
     if compiled(words()["before"]).search(left) or _foreign(passage, target, verb):
         return True
-    groups = {drug.group for drug in target.drugs}
+    groups = {drug.group for drug in target.drugs} | set(target.groups)
     in_hospital = compiled(words()["inpatient"]).search(text[target.end :]) is not None
     return in_hospital or bool(groups & set(words()["inpatient_classes"]))

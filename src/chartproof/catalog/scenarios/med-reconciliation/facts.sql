@@ -92,6 +92,7 @@ said as (                 -- by name or by class; of holding and stopping, the l
          coalesce(bool_or(t.intent = 'changed'), false) as changed,
          coalesce(bool_or(t.intent = 'held'), false) as held,
          coalesce(bool_or(t.intent = 'restart_planned'), false) as restart_planned,
+         coalesce(bool_or(t.intent in ('restart_planned', 'restart_open')), false) as restart_ahead,
          coalesce(bool_or(t.intent = 'new'), false) as started,
          coalesce(bool_or(t.intent in ('treated', 'indicated')), false) as indicated,
          coalesce(bool_or(t.intent = 'end'), false) as ended,
@@ -126,8 +127,8 @@ omitted as (
          g.ingredient is not null as given,
          (select value from both_lists) and not (h.in_recon and h.in_note) as disputed,
          coalesce(s.last_word in ('stopped', 'hold_planned') or s.changed
-                  or (s.held and s.restart_planned), false) as documented,
-         coalesce(s.last_word = 'held' and not s.restart_planned, false) as left_held
+                  or (s.held and s.restart_ahead), false) as documented,
+         coalesce(s.last_word = 'held' and not s.restart_ahead, false) as left_held
   from home h join weight w using (ingredient)
   left join said s using (ingredient) left join given g using (ingredient)
   where h.ingredient not in (select ingredient from leaving)
