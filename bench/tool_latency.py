@@ -1,6 +1,9 @@
 """A tool call beside the bare SQL that it runs, on one chart. Ratios of medians in one run.
 
-    python bench/tool_latency.py CHART [REPEATS]
+    python bench/tool_latency.py [CHART] [REPEATS]
+
+Without a chart, one each is cut from stores of 100 and of 10,000 patients of the same build, and
+the calls on both are timed in turn: a tool must not feel how many other patients there are.
 
 The bare figure runs the very statements that the call ran, on a cursor of the same chart, and
 fetches them. Writing the trace is shown apart, without and with fsync.
@@ -14,10 +17,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from chartproof.chart.build import build
 from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
 from chartproof.records.trace import Event
 from chartproof.tools.gateway import Gateway
 from chartproof.tools.trace import TraceWriter
+
+sys.path.insert(0, str(Path(__file__).parent))
+from crowd import FIRST, Crowd
 
 Statements = list[tuple[str, Any]]
 
@@ -108,5 +117,33 @@ def main(path: Path, repeats: int) -> None:
         print(f"writing the largest event{', fsync' if fsync else ''}: {took:.2f} ms")
 
 
+def flat(repeats: int) -> None:
+    """Time the same calls on patients of a small and of a large store, in turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        gateways: list[Gateway] = []
+        for n in (100, 10_000):
+            home = Path(folder) / str(n)
+            home.mkdir()
+            build(Crowd(n), home / "store")
+            cut(Store.open(home / "store"), FIRST + n // 2, home / "chart")
+            gateways.append(Gateway(Chart.open(home / "chart"), {}, lambda _event: None))
+        main(Path(folder) / "10000" / "chart", repeats)
+        ratios: list[float] = []
+        for name, arguments in calls(Chart.open(Path(folder) / "100" / "chart")):
+            times: list[list[float]] = [[], []]
+            for _ in range(repeats + 2):
+                for gateway, taken in zip(gateways, times, strict=True):
+                    taken.append(timed(lambda g=gateway, n=name, a=arguments: g.call(n, a)))
+            small, large = (statistics.median(taken[2:]) for taken in times)
+            ratios.append(large / small)
+        print(
+            f"10,000 : 100 patients, per call: median {statistics.median(ratios):.2f}, "
+            f"largest {max(ratios):.2f}"
+        )
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    else:
+        flat(20)
