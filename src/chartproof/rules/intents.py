@@ -10,51 +10,23 @@ statements on one drug the last can be told. Intents:
   it will be is left open;
 - `indicated` – the text says what the drug is for; `end` – it gives a course its end.
 
-A verb reaches the drugs that it governs: in front of it where it is passive or stands right behind
-them (`metoprolol held`), else behind it, up to the end of its clause or the next verb. The words
-stand in `intents.yaml`.
+Which drugs a verb speaks of stands in `governed.py`, the words in `intents.yaml`.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
-from typing import Any, cast
-
-import yaml
+from dataclasses import replace
 
 from chartproof.records.notes import Reading
 from chartproof.rules.drugs import Named, named, unknown
+from chartproof.rules.governed import Verb, governed, words
 from chartproof.rules.medications import heading, lines
 from chartproof.rules.medications import words as line_words
 from chartproof.rules.passages import Passage, passages
 from chartproof.rules.statements import Mention, Note, asserted, compiled, shared
 
 _LISTS = ("admission_medications", "discharge_medications")
-_APPOSED = re.compile(
-    r"(?:[\s:(–-]|doses?|home|therapy|drip|gtt|was|were|[\d.,]+(?: ?(?:mg|mcg|units?))?"
-    r"|daily|bid)*",
-    re.IGNORECASE,
-)
-_UNTIED = re.compile(r"\b(?:and|or|we|you)\W*$", re.IGNORECASE)
 _ASSERTED = ("family", "other_person", "copied", "other_encounter")
-
-
-@dataclass(frozen=True)
-class _Verb:
-    intent: str
-    start: int
-    end: int
-    forward: bool
-
-
-@cache
-def words() -> dict[str, Any]:
-    """The words by which prose says what was done with a drug."""
-    text = (files("chartproof.rules") / "intents.yaml").read_text(encoding="utf-8")
-    return cast("dict[str, Any]", yaml.safe_load(text))
 
 
 def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the reader's form
@@ -156,23 +128,12 @@ def _listed(passage: Passage, targets: Sequence[Named], group: str | None) -> li
 
 def _sentence(passage: Passage, targets: Sequence[Named]) -> list[Mention]:
     found: list[Mention] = []
-    verbs = _verbs(passage.text)
-    reached: list[list[tuple[str, Named]]] = []
-    for n, verb in enumerate(verbs):
-        before = verbs[n - 1].end if n else 0
-        after = verbs[n + 1].start if n + 1 < len(verbs) else len(passage.text)
-        governed = _governed(passage, verb, before, after, targets)
-        between = passage.text[before : verb.start]
-        if n and not governed and compiled(words()["joined"]).search(between):
-            governed = [(verb.intent, target) for _, target in reached[-1]]
-        elif n:
-            reached[-1], governed = _parted(passage.text, before, reached[-1], governed)
-        reached.append(governed)
+    verbs = governed(passage.text, targets)
     for target in targets:
         meant = [
             _meant(passage, verb, intent, target)
-            for verb, governed in zip(verbs, reached, strict=True)
-            for intent, each in governed
+            for verb, drugs in verbs
+            for intent, each in drugs
             if each == target
         ]
         for intent in _settled([each for each in meant if each is not None]):
@@ -199,129 +160,18 @@ def _settled(meant: Sequence[str]) -> list[str]:
         meant = [*(each for each in meant if each not in off and each not in ahead), "hold_planned"]
     elif "stopped" in meant and meant[-1] != "restarted":
         meant = [each for each in meant if each not in ("held", "hold_planned")]
-    words_ = [each for each in meant if each in off or each == "restarted"]
-    meant = [each for each in meant if each not in words_] + words_[-1:]
+    last = [each for each in meant if each in off or each == "restarted"]
+    meant = [each for each in meant if each not in last] + last[-1:]
     if "new" in meant:
         meant = [each for each in meant if each not in ("changed", "treated")]
-    if words_[-1:] == ["stopped"]:
+    if last[-1:] == ["stopped"]:
         meant = [each for each in meant if each != "changed"]
     if off & set(meant) or {"changed", "new", "restarted"} & set(meant):
         meant = [each for each in meant if each != "continued"]
     return list(dict.fromkeys(meant))
 
 
-def _parted(
-    text: str, begins: int, mine: list[tuple[str, Named]], next_: list[tuple[str, Named]]
-) -> tuple[list[tuple[str, Named]], list[tuple[str, Named]]]:
-    """Share out drugs that two verbs reach for: those behind the last `and` go to the second."""
-    both = {t.start for _, t in mine} & {t.start for _, t in next_}
-    shared_out = sorted(start for start in both if start >= begins)
-    if not shared_out:
-        return mine, next_
-    between = text[shared_out[0] : shared_out[-1]]
-    cuts = [m.end() for m in compiled(words()["parted"]).finditer(between)]
-    cut = shared_out[0] + (cuts[-1] if cuts else 0)
-    return (
-        [(i, t) for i, t in mine if t.start not in shared_out or t.start < cut],
-        [(i, t) for i, t in next_ if t.start not in shared_out or t.start >= cut],
-    )
-
-
-@cache
-def _verb(pattern: str, *, bare: bool) -> re.Pattern[str]:
-    return compiled(pattern if bare else rf"(?<![\w/-])(?:{pattern})(?![\w/-])")
-
-
-def _chained(text: str, targets: Sequence[Named], verb: _Verb, *, behind: bool) -> list[Named]:
-    """The drugs next to a verb, as far as nothing but small words stands between them."""
-    between, purpose = words()["between"], words()["purpose"]
-    kept: list[Named] = []
-    at = verb.end if behind else verb.start
-    for target in targets if behind else reversed(targets):
-        gap = text[at : target.start] if behind else text[target.end : at]
-        allowed = between if behind or kept else f"{between}{purpose}{between}"
-        if compiled(allowed).fullmatch(gap) is None:
-            break
-        kept.append(target)
-        at = target.end if behind else target.start
-    return kept if behind else kept[::-1]
-
-
-def _verbs(text: str) -> list[_Verb]:
-    found = [
-        _Verb(each["intent"], match.start(), match.end(), bool(each.get("forward")))
-        for each in words()["verbs"]
-        for match in _verb(each["pattern"], bare=bool(each.get("bare"))).finditer(text)
-    ]
-    kept: list[_Verb] = []
-    for verb in sorted(found, key=lambda v: (v.start - v.end, v.start)):
-        if all(verb.end <= other.start or verb.start >= other.end for other in kept):
-            kept.append(verb)
-    return sorted(kept, key=lambda v: v.start)
-
-
-def _governed(
-    passage: Passage, verb: _Verb, before: int, after: int, targets: Sequence[Named]
-) -> list[tuple[str, Named]]:
-    """The drugs that a verb speaks of, each with the intent that it has for them."""
-    text = passage.text
-    left = text[before : verb.start]
-    cuts = [m.end() for m in compiled(words()["left_end"]).finditer(left)]
-    left_from = before + (cuts[-1] if cuts else 0)
-    end = compiled(words()["right_end"]).search(text[verb.end : after].lstrip(": "))
-    skipped = len(text[verb.end : after]) - len(text[verb.end : after].lstrip(": "))
-    right_to = verb.end + skipped + end.start() if end else after
-    fore = [t for t in targets if left_from <= t.start and t.end <= verb.start]
-    behind = [t for t in targets if verb.end <= t.start and t.end <= right_to]
-    fore = _chained(text, fore, verb, behind=False)
-    behind = _chained(text, behind, verb, behind=True)
-    if verb.forward:
-        return [(verb.intent, t) for t in behind]
-    passive = compiled(words()["passive"]).search(left) is not None
-    gap = text[fore[-1].end : verb.start] if fore else ""
-    apposed = bool(fore) and _APPOSED.fullmatch(gap) is not None
-    tied = bool(fore) and _UNTIED.search(gap) is None
-    onto = compiled(words()["onto"]).search(text[verb.end : right_to]) is not None
-    swap = [("new", t) for t in behind] if onto and verb.intent == "changed" else []
-    if passive and fore:
-        return [(verb.intent, t) for t in fore] + swap
-    if not fore and (not behind or (passive and onto)):
-        going_on = _subject(text, verb, targets)
-        if going_on or (passive and swap):
-            return [(verb.intent, t) for t in going_on] + swap
-    if apposed and (verb.intent not in ("new", "treated") or not behind):
-        return [(verb.intent, t) for t in fore]
-    if behind:
-        return [(verb.intent, t) for t in behind]
-    return [(verb.intent, t) for t in fore] if tied else []
-
-
-def _subject(text: str, verb: _Verb, targets: Sequence[Named]) -> list[Named]:
-    """The drugs that a verb without one of its own goes on about.
-
-    That is the drug before `which` or `it`, else the subject with which the sentence begins
-    (`Metformin was thought the cause, and was therefore stopped`).
-    """
-    left = text[: verb.start]
-    before = [each for each in targets if each.end <= verb.start]
-    if not before:
-        return []
-    if compiled(words()["relative"]).search(left):
-        return before[-1:]
-    if not compiled(words()["subject_goes_on"]).search(left):
-        return []
-    if compiled(words()["opening"]).fullmatch(text[: before[0].start]) is None:
-        return []
-    subject = before[:1]
-    for each in before[1:]:
-        gap = text[subject[-1].end : each.start]
-        if compiled(r"(?:,|/| and| or|,? and)? (?:home |her |his )?").fullmatch(gap) is None:
-            break
-        subject.append(each)
-    return subject
-
-
-def _foreign(passage: Passage, target: Named, verb: _Verb | None = None) -> bool:
+def _foreign(passage: Passage, target: Named, verb: Verb | None = None) -> bool:
     """Whether the words are about another person, another time or another stay."""
     own = ("negated", "hypothetical", "historical")
     if asserted(passage, (target.start, target.end), shared().cues, own) in _ASSERTED:
@@ -343,7 +193,7 @@ def _clause(text: str, begins: int, ends: int) -> str:
     return (opening + " | " if dated else "") + text[start:stop]
 
 
-def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | None:
+def _meant(passage: Passage, verb: Verb, intent: str, target: Named) -> str | None:
     """The intent as the sentence means it, None where it says nothing of the kind."""
     left = passage.text[: verb.start]
     if _void(passage, verb, intent, target):
@@ -354,14 +204,17 @@ def _meant(passage: Passage, verb: _Verb, intent: str, target: Named) -> str | N
         return "hold_planned" if forbidden else untouched
     if intent == "sent":
         return _sent(passage.text, verb, target)
-    if intent == "new" and compiled(words()["again"]).search(passage.text[target.end :]):
+    behind = passage.text[max(verb.end, target.end) :]
+    if intent == "treated" and compiled(words()["at_usual"]).search(behind):
+        return "continued"
+    if intent in ("new", "treated") and compiled(words()["again"]).search(behind):
         intent = "restart"
     if intent == "restart":
         return _restart(passage.text, verb)
     return None if _idle(passage.text, verb, intent) else _done(passage, verb, intent, target)
 
 
-def _sent(text: str, verb: _Verb, target: Named) -> str:
+def _sent(text: str, verb: Verb, target: Named) -> str:
     """Sent home with a drug: as before, or new where the sentence says so or gives a course."""
     if compiled(words()["usual"]).search(text[verb.end : target.start]):
         return "continued"
@@ -369,18 +222,20 @@ def _sent(text: str, verb: _Verb, target: Named) -> str:
     return "new" if course or compiled(words()["newness"]).search(text) else "treated"
 
 
-def _restart(text: str, verb: _Verb) -> str:
+def _restart(text: str, verb: Verb) -> str:
     """Whether a drug has been, will be, or may be taken up again."""
     left, right = text[: verb.start], text[verb.end :]
     undecided = compiled(words()["undecided"]).search(left)
     if undecided or compiled(words()["undecided_behind"]).search(right):
         return "restart_open"
+    if compiled(words()["at_once"]).search(right):
+        return "restarted"
     ahead = compiled(words()["future"]).search(left) or compiled(words()["ahead"]).search(right)
     plain = text[verb.start : verb.end].lower() in ("restart", "resume")
     return "restart_planned" if ahead or plain else "restarted"
 
 
-def _idle(text: str, verb: _Verb, intent: str) -> bool:
+def _idle(text: str, verb: Verb, intent: str) -> bool:
     """Whether it is only thought of, hangs on a condition, or tells to go on by steps."""
     left, right = text[: verb.start], text[verb.end :]
     if text[verb.start : verb.end].lower() in words()["step"]:
@@ -394,7 +249,7 @@ def _idle(text: str, verb: _Verb, intent: str) -> bool:
     return compiled(words()["hypothetical"]).search(left) is not None
 
 
-def _done(passage: Passage, verb: _Verb, intent: str, target: Named) -> str:
+def _done(passage: Passage, verb: Verb, intent: str, target: Named) -> str:
     clause = _clause(passage.text, verb.start, max(verb.end, target.end))
     for_now = compiled(words()["for_now"]).search(clause)
     at_discharge = passage.section in words()["discharge_sections"]
@@ -404,7 +259,7 @@ def _done(passage: Passage, verb: _Verb, intent: str, target: Named) -> str:
     return intent
 
 
-def _void(passage: Passage, verb: _Verb, intent: str, target: Named) -> bool:
+def _void(passage: Passage, verb: Verb, intent: str, target: Named) -> bool:
     """Whether the verb says nothing of what the patient goes home on."""
     text = passage.text
     left = text[: verb.start]
@@ -414,5 +269,12 @@ def _void(passage: Passage, verb: _Verb, intent: str, target: Named) -> bool:
     if compiled(words()["before"]).search(left) or _foreign(passage, target, verb):
         return True
     groups = {drug.group for drug in target.drugs} | set(target.groups)
-    in_hospital = compiled(words()["inpatient"]).search(text[target.end :]) is not None
-    return in_hospital or bool(groups & set(words()["inpatient_classes"]))
+    if groups & set(words()["inpatient_classes"]):
+        return True
+    in_hospital = (
+        bool({drug.ingredient for drug in target.drugs} & set(words()["hospital_only"]))
+        or compiled(words()["inpatient_before"]).search(text[: target.start]) is not None
+    )
+    if in_hospital and passage.section not in words()["discharge_sections"]:
+        return compiled(words()["goes_home"]).search(text) is None
+    return compiled(words()["inpatient"]).search(text[target.end :]) is not None
