@@ -43,11 +43,13 @@ class Assertions(Document):
 
     Attributes:
         breaks: Regular expressions at which a clause ends, and a cue's reach with it.
+        stops: Assertion → where its cues' reach ends besides (`no fever and has CKD`).
         sections: Assertion → canonical sections in which every mention has it.
     """
 
     cues: tuple[Cue, ...]
     breaks: tuple[str, ...]
+    stops: dict[Assertion, tuple[str, ...]] = Field(default_factory=dict)
     sections: dict[Assertion, tuple[str, ...]] = Field(default_factory=dict)
 
 

@@ -170,11 +170,12 @@ def _reaches(cue: Cue, text: str, span: tuple[int, int]) -> bool:
             continue
         if cue.words is not None and len(between.split()) > cue.words:
             continue
-        if cue.across or not _broken(between):
+        if cue.across or not _broken(between, cue.assertion):
             return True
     return False
 
 
-def _broken(between: str) -> bool:
-    """Whether a clause ends between cue and mention."""
-    return any(compiled(each).search(between) for each in shared().breaks)
+def _broken(between: str, assertion: Assertion) -> bool:
+    """Whether a clause ends between cue and mention, or this assertion's reach does."""
+    ends = (*shared().breaks, *shared().stops.get(assertion, ()))
+    return any(compiled(each).search(between) for each in ends)
