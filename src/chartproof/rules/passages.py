@@ -55,6 +55,13 @@ class Section:
 
 
 @cache
+def _open_end() -> re.Pattern[str]:
+    """Words after which no item ends, however short its line."""
+    text = (files("chartproof.rules") / "sections.yaml").read_text(encoding="utf-8")
+    return re.compile(rf"\s(?:{cast('str', yaml.safe_load(text)['open_end'])})$")
+
+
+@cache
 def headers() -> dict[str, re.Pattern[str]]:
     """Canonical section name → pattern of its headers, from `sections.yaml`."""
     text = (files("chartproof.rules") / "sections.yaml").read_text(encoding="utf-8")
@@ -156,6 +163,8 @@ def _breaks(line: str, following: str, width: int) -> bool:
         return True
     if line.endswith(":"):
         return True
+    if _open_end().search(line):
+        return False
     first = following.split(maxsplit=1)[0]
     if len(line) + 1 + len(first) > 0.75 * width:
         return False
