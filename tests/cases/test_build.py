@@ -6,6 +6,7 @@ from chartproof.cases.build import build, candidates, find, load
 from chartproof.cases.prompt import prompt, question
 from chartproof.catalog.read import prompt as template
 from chartproof.catalog.read import scenario
+from chartproof.chart.chart import Chart
 from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.records.case import Anchor, Case, CaseSet
@@ -82,3 +83,12 @@ def test_the_prompt_holds_the_question_with_its_identifiers_and_no_verdict() -> 
 def test_a_prompt_with_an_unknown_slot_is_refused() -> None:
     with pytest.raises(SpecError, match="unknown slot"):
         prompt(case(), scenario(RENAL).scenario, "Answer $this.")
+
+
+def test_a_damaged_chart_is_cut_again(store: Store, tmp_path: Path) -> None:
+    asked = [(scenario(RENAL), ANCHOR)]
+    made = build(store, asked, tmp_path, name="x")
+    path = tmp_path / "charts" / made.cases[0].charts["factual"]
+    path.write_bytes(path.read_bytes()[:5000])
+    build(store, asked, tmp_path, name="x")
+    Chart.open(path).close()

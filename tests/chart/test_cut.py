@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -200,3 +201,68 @@ def test_a_set_value_is_what_a_reader_finds(
     )
     rows = chart.query("select valuenum, value::double as said from labevents")
     assert all(row["valuenum"] == row["said"] == float(value) for row in rows)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'x'); copy (select 1) to '{file}'; select ('y'",
+        "1), (2",
+        "1) from admissions where (true",
+        "1; drop table labevents",
+        "1 -- ",
+    ],
+)
+@pytest.mark.parametrize("verb", ["insert", "set", "where"])
+def test_an_expression_is_one_expression_and_nothing_more(
+    store: Store, tmp_path: Path, verb: str, expression: str
+) -> None:
+    text = "= " + expression.format(file=tmp_path / "pwned")
+    edit: dict[str, object] = {
+        "insert": {"kind": "insert", "table": "labevents", "rows": [{"comments": text}]},
+        "set": {"kind": "set", "table": "labevents", "values": {"comments": text}},
+        "where": {"kind": "delete", "table": "labevents", "where": {"=": text[2:]}},
+    }[verb]
+    with pytest.raises(SpecError, match="is not one expression"):
+        edited(store, tmp_path / "c", edit)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["(select content from read_text('/etc/hostname'))", "(select count(*) from '/etc/passwd')"],
+)
+def test_an_expression_reaches_no_file(store: Store, tmp_path: Path, expression: str) -> None:
+    edit = {"kind": "set", "table": "labevents", "values": {"comments": f"= {expression}"}}
+    with pytest.raises(SpecError, match="labevents"):
+        edited(store, tmp_path / "c", edit)
+
+
+def test_the_patient_cannot_be_deleted(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be deleted"):
+        edited(store, tmp_path / "c", {"kind": "delete", "table": "patients"})
+
+
+def test_a_chart_cut_again_says_the_same_and_an_edited_one_does_not(
+    store: Store, chart: Chart, tmp_path: Path
+) -> None:
+    cut(store, 9000001, tmp_path / "again")
+    with Chart.open(tmp_path / "again") as again:
+        assert again.digest() == chart.digest()
+    change = {"kind": "set", "table": "labevents", "values": {"valuenum": 9.9}}
+    assert edited(store, tmp_path / "c", change).digest() != chart.digest()
+
+
+def test_a_store_that_lost_a_file_is_not_a_store_without_rows(
+    make_store: Callable[[dict[str, list[dict[str, object]]]], Store], tmp_path: Path
+) -> None:
+    rows: dict[str, list[dict[str, object]]] = {
+        "patients": [{"subject_id": 9000001}],
+        "admissions": [{"subject_id": 9000001, "hadm_id": 8000001}],
+        "labevents": [{"subject_id": 9000001, "labevent_id": 1}],
+    }
+    broken = make_store(rows)
+    for file in (broken.path / "tables" / "labevents").rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(ChartError, match="has lost tables/labevents"):
+        cut(broken, 9000001, tmp_path / "c")

@@ -1,10 +1,12 @@
 from pathlib import Path
 
+import pytest
+
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
-from chartproof.interventions.audit import Audit, audit, changed_facts, offences
-from chartproof.records.edit import EditFile
+from chartproof.interventions.audit import Audit, audit, changed_facts, implied, offences
+from chartproof.records.edit import Concept, EditFile
 from chartproof.records.label import Evidence, Ruling
 from chartproof.records.verdict import Verdict
 
@@ -92,3 +94,17 @@ def test_rows_that_change_without_a_fact_are_a_semantic_noop() -> None:
 
     assert changed_facts(ruling(1.0), ruling(1.0)) == ()
     assert changed_facts(ruling(1.0), ruling(2.0)) == ("post",)
+
+
+def test_an_expression_in_a_selection_is_no_concept() -> None:
+    where = {"itemid": "= 50912"}
+    edits = [
+        {"kind": "delete", "table": "labevents", "where": where},
+        {"kind": "delete", "table": "labevents", "where": {"itemid": [None, 50971]}},
+    ]
+    assert implied(EditFile.model_validate({"id": "x", "edits": edits})).items == (50971,)
+
+
+def test_a_concept_that_is_no_pattern_is_refused() -> None:
+    with pytest.raises(ValueError, match="no regular expression"):
+        Concept(text="([")

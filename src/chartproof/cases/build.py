@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chartproof.catalog.read import ScenarioFolder
+from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
-from chartproof.errors import SpecError
+from chartproof.errors import ChartError, SpecError
 from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.recipe import Planted
 
@@ -60,8 +61,14 @@ def planted_in(store: Store, scenario: str) -> list[Planted]:
     path = store.path / PLANTED
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [p for p in map(Planted.model_validate_json, lines) if p.scenario == scenario]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [p for p in map(Planted.model_validate_json, lines) if p.scenario == scenario]
+    except ValueError as error:
+        raise SpecError(
+            f"{path} cannot be read: {str(error).splitlines()[0]}.",
+            remedy="Build the store again with `chartproof store build --replace`.",
+        ) from error
 
 
 def build(
@@ -82,7 +89,7 @@ def build(
     for n, case in enumerate(cases):
         progress(n, len(cases))
         path = out / "charts" / case.charts["factual"]
-        if not path.exists():
+        if not _opens(path):
             cut(store, case.anchor.subject_id, path)
     progress(len(cases), len(cases))
     manifest = CaseSet(
@@ -96,6 +103,15 @@ def build(
     half.write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
     half.replace(out / "cases.json")
     return manifest
+
+
+def _opens(path: Path) -> bool:
+    """Whether a chart stands whole; a damaged one is cut again."""
+    try:
+        Chart.open(path).close()
+    except ChartError:
+        return False
+    return True
 
 
 def load(folder: Path) -> CaseSet:

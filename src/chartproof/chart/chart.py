@@ -5,6 +5,7 @@ SQL fallback therefore need no rules about scope, and a counterfactual chart is 
 code as a factual one.
 """
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any, Self
 
 import duckdb
 
+from chartproof.chart.schema import tables
 from chartproof.errors import ChartError
 from chartproof.records.store import Coverage
 
@@ -69,6 +71,12 @@ class Chart:
                 f"{path.name} is not a chart: {str(error).splitlines()[0]}",
                 remedy="Cut it again with `chartproof cases build`.",
             ) from error
+        if not found:
+            db.close()
+            raise ChartError(
+                f"{path.name} holds no patient.",
+                remedy="Cut it again with `chartproof cases build`.",
+            )
         return cls(db, found[0][0], path.resolve())
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
@@ -94,6 +102,17 @@ class Chart:
             found = [Coverage.model_validate(row) for row in rows]
             self._coverage = {each.table: each for each in found}
         return self._coverage[table]
+
+    def digest(self) -> str:
+        """SHA-256 of what the chart says, whichever file says it: a chart cut again is the same."""
+        whole = hashlib.sha256()
+        for name in (*tables(), "coverage"):
+            told = self.query(
+                f"select string_agg(line, '' order by line) as told "
+                f"from (select md5(t::varchar) as line from {name} t)"
+            )
+            whole.update(f"{name} {told[0]['told']}\n".encode())
+        return whole.hexdigest()
 
     def close(self) -> None:
         """Let go of the file."""

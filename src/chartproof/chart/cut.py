@@ -12,7 +12,7 @@ import duckdb
 
 from chartproof.chart.edits import Bind, apply
 from chartproof.chart.schema import TableSpec, tables
-from chartproof.chart.store import Store
+from chartproof.chart.store import Store, quoted
 from chartproof.errors import ChartError
 from chartproof.records.edit import Edit, Touched
 
@@ -62,9 +62,18 @@ def cut(
     try:
         with duckdb.connect() as db:
             _copy(db, store, subject_id)
+            db.execute(f"attach {quoted(str(half))} as slice (block_size 16384)")
+            # an edit is text from outside: from here on nothing but these tables can be reached
+            db.execute("set enable_external_access = false")
+            db.execute("set lock_configuration = true")
             touched = apply(db, edits, subject_id=subject_id, bind=bind or {})
-            _write(db, store, half)
+            _write(db, store)
         half.replace(path)
+    except duckdb.InvalidInputException as error:
+        raise ChartError(
+            f"The store at {store.path} cannot be read: {str(error).splitlines()[0]}",
+            remedy="`chartproof store check` tells what is damaged; build the store again.",
+        ) from error
     except (OSError, duckdb.IOException) as error:
         raise ChartError(
             f"The chart of patient {subject_id} could not be written: {error}.",
@@ -83,6 +92,8 @@ def _copy(db: duckdb.DuckDBPyConnection, store: Store, subject_id: int) -> None:
             f"create temp table {table.name} as select * from {rows} where subject_id = $subject",
             {"subject": subject_id},
         )
+    for name in USED:
+        db.execute(f"create temp table all_{name} as select * from {store.relation(name)}")
     if not db.execute("select 1 from patients").fetchone():
         raise ChartError(
             f"The store has no patient {subject_id}.",
@@ -90,16 +101,14 @@ def _copy(db: duckdb.DuckDBPyConnection, store: Store, subject_id: int) -> None:
         )
 
 
-def _write(db: duckdb.DuckDBPyConnection, store: Store, half: Path) -> None:
-    db.execute(f"attach '{half}' as slice (block_size 16384)")
+def _write(db: duckdb.DuckDBPyConnection, store: Store) -> None:
     for table in _own():
         db.execute(
             f"create table slice.{table.name} as select * from {table.name} "
             f"order by {_order(table)}"
         )
     for name, used in USED.items():
-        rows = store.relation(name)
-        db.execute(f"create table slice.{name} as select * from {rows} where {used} order by 1")
+        db.execute(f"create table slice.{name} as select * from all_{name} where {used} order by 1")
     db.execute(
         'create table slice.coverage ("table" varchar, module varchar, covered boolean, '
         "missing varchar[], why varchar)"

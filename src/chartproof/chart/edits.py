@@ -6,8 +6,10 @@ one patient. Edited rows keep their reference; inserted rows get one of the same
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cache, lru_cache
 from typing import Any
 
 import duckdb
@@ -86,6 +88,8 @@ class _Edit:
         )
 
     def _delete(self, edit: DeleteRows) -> list[str]:
+        if edit.table == "patients":
+            raise self._wrong("the patient cannot be deleted", "Delete rows of other tables.")
         return self._run(
             f"delete from {edit.table} where {self._where(edit.where)} returning row_ref"
         )
@@ -144,7 +148,7 @@ class _Edit:
         tests = ["subject_id = $subject_id"]
         for name, wanted in where.items():
             if name == "=":
-                tests.append(f"({wanted})")
+                tests.append(self._expression(str(wanted)))
                 continue
             column = self._column(name)
             if isinstance(wanted, Span):
@@ -166,8 +170,16 @@ class _Edit:
 
     def _value(self, column: str, cell: Value) -> str:
         if isinstance(cell, str) and cell.startswith("="):
-            return f"({cell[1:].strip()})"
+            return self._expression(cell[1:].strip())
         return f"{_literal(cell)}::{self.table.columns[column]}"
+
+    def _expression(self, text: str) -> str:
+        if not is_one_expression(text):
+            raise self._wrong(
+                f"`{text[:80]}` is not one expression",
+                "Write a single DuckDB expression, without statements or clauses of its own.",
+            )
+        return f"({text})"
 
     def _evaluated(self, cells: Mapping[str, Value]) -> dict[str, Any]:
         values = ", ".join(self._value(column, cell) for column, cell in cells.items())
@@ -190,6 +202,31 @@ class _Edit:
         return SpecError(
             f"Edit {self.n} ({self.edit.kind} {self.edit.table}): {what}.", remedy=remedy
         )
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1, "async_threads": 0})
+
+
+@lru_cache(maxsize=10_000)
+def is_one_expression(text: str) -> bool:
+    """Whether a text is exactly one SQL expression: no second statement, no clause smuggled in."""
+    quoted = _literal(f"select ({text})")
+    told = _parser().cursor().execute(f"select json_serialize_sql({quoted})").fetchall()[0][0]
+    tree: dict[str, Any] = json.loads(told)
+    if tree.get("error") or len(tree.get("statements", [])) != 1:
+        return False
+    node: dict[str, Any] = tree["statements"][0]["node"]
+    return (
+        node.get("type") == "SELECT_NODE"
+        and len(node.get("select_list", [])) == 1
+        and node.get("from_table", {}).get("type") == "EMPTY"
+        and not any(
+            node.get(clause)
+            for clause in ("where_clause", "group_expressions", "having", "qualify", "modifiers")
+        )
+    )
 
 
 def _uses(sql: str, name: str) -> bool:

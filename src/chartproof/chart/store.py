@@ -8,6 +8,7 @@ tables/d_labitems/part-0.parquet              dictionaries are whole
 """
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -73,6 +74,18 @@ class Store:
             found = sorted(folder.glob("bucket=*/part-0.parquet"))
         else:
             found = [bucket(folder, subject_id % self.info.buckets)]
+        # a build asks before it has listed what a finished store must have
+        listed = _listed(self.path) if (self.path / DIGESTS).exists() else frozenset[Path]()
+        gone = next((f for f in found if f in listed and not f.exists()), None)
+        if subject_id is None and spec.per_patient:
+            gone = next(
+                (f for f in sorted(listed) if f.is_relative_to(folder) and not f.exists()), None
+            )
+        if gone is not None:
+            raise ChartError(
+                f"The store has lost {gone.relative_to(self.path)}.",
+                remedy="`chartproof store check` tells what is damaged; build the store again.",
+            )
         return tuple(file for file in found if file.exists())
 
     def relation(self, table: str, subject_id: int | None = None) -> str:
@@ -93,6 +106,13 @@ class Store:
         for name in tables():
             db.execute(f"create view {name} as select * from {self.relation(name)}")
         return db
+
+
+@cache
+def _listed(store: Path) -> frozenset[Path]:
+    """The table files that a finished store must have."""
+    lines = (store / DIGESTS).read_text(encoding="utf-8").splitlines()
+    return frozenset(store / line.split("  ", 1)[1] for line in lines if "  " in line)
 
 
 def bucket(folder: Path, number: int) -> Path:

@@ -148,8 +148,9 @@ def implied(file: EditFile) -> Concept:
     for edit in file.edits:
         if not isinstance(edit, SetRows | DeleteRows):
             continue
-        codes += [str(each) for each in _listed(edit.where.get("icd_code"))]
-        items += [int(each) for each in _listed(edit.where.get("itemid"))]
+        listed = _listed(edit.where.get("icd_code"))
+        codes += [each for each in listed if isinstance(each, str) and not each.startswith("=")]
+        items += [each for each in _listed(edit.where.get("itemid")) if isinstance(each, int)]
     return Concept(codes=tuple(codes), items=tuple(items))
 
 

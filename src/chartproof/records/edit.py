@@ -1,8 +1,9 @@
 """The one vocabulary of change: recipes, twins and edit files speak it."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from chartproof.records.record import Document, Record
 
@@ -78,6 +79,15 @@ class Concept(Record):
     text: str | None = None
     codes: tuple[str, ...] = ()
     items: tuple[int, ...] = ()
+
+    @field_validator("text")
+    @classmethod
+    def _compiles(cls, text: str | None) -> str | None:
+        try:
+            re.compile(text or "")
+        except re.error as error:
+            raise ValueError(f"{text!r} is no regular expression: {error}") from error
+        return text
 
 
 class EditFile(Document):

@@ -1,9 +1,8 @@
 """One run: a case, a chart, a system, within limits, to a folder that tells all of it."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -143,10 +142,17 @@ def _fill(
     )
 
 
+@lru_cache(maxsize=4_096)
+def _chart_digest(path: Path, _changed: int, _size: int) -> str:
+    """Of what a chart file says; read once for all systems that are asked about it."""
+    with Chart.open(path) as chart:
+        return chart.digest()
+
+
 def _digests(task: Task, system: System, policies: Mapping[str, Policy]) -> dict[str, str]:
     """All that decides what a run does, part by part. Together they are the run digest."""
     try:
-        chart = task.chart.read_bytes()
+        stand = task.chart.stat()
     except OSError as error:
         raise ChartError(
             f"The chart {task.chart.name} cannot be read: {error.strerror}.",
@@ -155,7 +161,7 @@ def _digests(task: Task, system: System, policies: Mapping[str, Policy]) -> dict
     return {
         "prompt": digest(task.prompt),
         "tools": digest(_specs()),
-        "chart": hashlib.sha256(chart).hexdigest(),
+        "chart": _chart_digest(task.chart, stand.st_mtime_ns, stand.st_size),
         "policies": digest({name: policy.digest for name, policy in sorted(policies.items())}),
         "system": system.digest(),
         "budget": digest(task.budget.model_dump()),
