@@ -141,6 +141,14 @@ def drugs(name: str, route: str | None = None) -> tuple[Drug, ...]:
     return tuple(Drug(ingredient, product, group) for ingredient, group in formed)
 
 
+def specific(found: tuple[Drug, ...], text: str, route: str | None) -> tuple[Drug, ...]:
+    """The drug that a text tells more closely than its name (`Insulin sliding scale, Humalog`)."""
+    if any(each.ingredient not in _raw()["generic"] for each in found):
+        return found
+    closer = tuple(d for d in drugs(text, route) if d.group in {each.group for each in found})
+    return closer or found
+
+
 def _formed(ingredient: str, text: str, route: str | None) -> tuple[str, str]:
     group = ingredients()[ingredient]
     own = {each[1] for each in _forms()} | {"eye_lubricant", "vitamin", "laxative", "fluid"}

@@ -56,7 +56,10 @@ def read(reading: Reading, note: Note) -> list[Mention]:  # noqa: ARG001  the re
             if not passage.text.lstrip().startswith(("-", "*", "•")):
                 group = group if section in _LISTS else None
             continue
-        said = _sentence(passage, targets) if section not in _LISTS else []
+        prose = (
+            section not in _LISTS or compiled(line_words()["not_taken"]).search(flat) is not None
+        )
+        said = _sentence(passage, targets) if prose else []
         found += said or _listed(passage, targets, group)
     return list(dict.fromkeys(found))
 

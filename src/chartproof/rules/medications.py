@@ -16,7 +16,7 @@ from typing import Any, cast
 import yaml
 
 from chartproof.records.notes import Reading
-from chartproof.rules.drugs import Drug, drugs
+from chartproof.rules.drugs import Drug, drugs, specific
 from chartproof.rules.passages import sections
 from chartproof.rules.statements import Mention, Note, compiled
 
@@ -120,8 +120,14 @@ def lines(note: Note, names: tuple[str, ...]) -> Iterator[tuple[str, int, int, s
             if above is not None:
                 group = above
                 continue
-            parsed = (line for part in _parts(flat) for line in _parsed(part, group, copied))
-            yield from ((section.name, top, bottom, text, line) for line in parsed)
+            inline, items = _inline(flat)
+            items, none = _taken(items)
+            kept = "stopped" if none else inline or group
+            if kept == "stopped" and section.name == "admission_medications":
+                continue
+            for part in _parts(items):
+                for line in _parsed(part, kept, copied):
+                    yield section.name, top, bottom, text, line
 
 
 def heading(text: str) -> str | None:
@@ -132,6 +138,26 @@ def heading(text: str) -> str | None:
         if compiled(each["pattern"]).search(text):
             return cast("str", each["group"])
     return "list" if len(text) < 60 else None
+
+
+def _inline(text: str) -> tuple[str | None, str]:
+    """A heading at the head of an item that takes it out of the list, and what stands behind it."""
+    head, colon, rest = text.partition(": ")
+    above = heading(f"{head}:") if colon and rest.strip() else None
+    return (above, rest) if above in ("stopped", "held", "transfer") else (None, text)
+
+
+def _taken(item: str) -> tuple[str, bool]:
+    """An item without what it says beside of drugs not taken; whether it says so of its own."""
+    off = compiled(words()["not_taken"]).search(item)
+    if off is None:
+        return item, False
+    before = item[: off.start()]
+    cut = max(before.rfind(mark) for mark in ("; ", ". ", "("))
+    own, beside = item[: max(cut, 0)], item[max(cut, 0) :]
+    if all(any(d.group for d in drugs(part)) for part in (own, beside)):
+        return own, False
+    return item, compiled(words()["of_item"]).search(before) is not None
 
 
 def _items(body: str) -> Iterator[tuple[int, str]]:
@@ -176,8 +202,13 @@ def _is_item(row: str) -> bool:
 def _parts(item: str) -> list[str]:
     """An item, or the several drugs that one line strings together with commas."""
     text = _BULLET.sub("", item)
+    beside = compiled(words()["beside"]).search(text)
+    if beside and beside.start() > 0:
+        text = text[: beside.start()].rstrip(" ,;(-")
     parts = [
-        each.strip() for each in re.split(r",(?![^(]*\))|;| and (?=[A-Za-z])", text) if each.strip()
+        each.strip()
+        for each in re.split(r",(?![^(]*\))|;| / | and (?=[A-Za-z])", text)
+        if each.strip()
     ]
     if len(parts) > 1 and all(any(d.group for d in drugs(part)) for part in parts):
         return parts
@@ -185,7 +216,7 @@ def _parts(item: str) -> list[str]:
         known = [part for part in parts if any(d.group for d in drugs(part))]
         if len(known) > 1:
             return parts
-    return [text if text != item else item]
+    return [text]
 
 
 def _parsed(text: str, group: str | None, copied: bool) -> list[Line]:
@@ -194,13 +225,15 @@ def _parsed(text: str, group: str | None, copied: bool) -> list[Line]:
     body = re.sub(r"\bRX \*.*$", "", body)
     route = _route(body)
     name = _name(body)
-    found = drugs(name, route) or drugs(body, route)
+    found = specific(drugs(name, route), body, route) or drugs(body, route)
     if not found or compiled(words()["blank"]).search(text):
         return []
     known = any(each.group for each in found)
     per_day = _per_day(body)
     dose, dimension = _dose(body, found)
     listed = per_day is not None or dimension is not None or route is not None
+    if not known and compiled(words()["no_name"]).fullmatch(name):
+        return []
     if not known and not (listed or _NUMBERED.match(text)):
         return []
     if not known and len(body.split()) > 25:
