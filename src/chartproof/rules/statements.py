@@ -105,8 +105,6 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
         return []
     if reading.only and not _any_of(reading.only).search(f" {passage.text.lower()}"):
         return []
-    if any(compiled(each).search(passage.text) for each in reading.unless):
-        return []
     found: list[Mention] = []
     for pattern in reading.patterns:
         if pattern.sections and passage.section not in pattern.sections:
@@ -123,6 +121,9 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
                         " ".join(passage.text.split()),
                     )
                 )
+    # asked last, since few sentences get so far
+    if found and any(compiled(each).search(passage.text) for each in reading.unless):
+        return []
     return found
 
 
