@@ -1,6 +1,6 @@
 """Which systems answer which cases, how often and within what limits."""
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from chartproof.records.record import Document, Record
 
@@ -31,3 +31,19 @@ class Study(Document):
     prompt: str = "audit-v1"
     budget: Budget = Budget()
     hypotheses: tuple[str, ...] = ()
+
+    @field_validator("systems", "scenarios", "arms")
+    @classmethod
+    def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """One cell has one place: named twice, it would be run twice at once."""
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"named more than once: {', '.join(twice)}")
+        return names
+
+    @field_validator("cases")
+    @classmethod
+    def _a_path(cls, path: str) -> str:
+        if "\0" in path:
+            raise ValueError("a path holds no NUL character")
+        return path
