@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chartproof.catalog.read import policies
+from chartproof.catalog.read import policies, validated
 from chartproof.errors import ChartError, RunError, SpecError
 from chartproof.records.case import Anchor, Case
 from chartproof.records.cell import CellInfo
@@ -201,3 +201,68 @@ def test_a_killed_study_loses_the_cells_in_flight_alone_and_resumes(
     assert not list(tmp_path.rglob("*.part"))
     kept = dict(cells.cells(tmp_path))
     assert all(kept[folder] == cell for folder, cell in whole)
+
+
+def _workers(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            rest = stat.read_text().rpartition(")")[2].split()
+            spawned = b"spawn_main" in (stat.parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(rest[1]) == parent and spawned:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def test_a_killed_worker_is_said_in_words_and_the_study_resumes(
+    tmp_path: Path, chart: Path
+) -> None:
+    killed: list[int] = []
+
+    def kill(_cell: CellInfo, _done: int, _all: int) -> None:
+        if not killed:
+            killed.extend(_workers(os.getpid())[:1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    with pytest.raises(RunError, match=r"A worker was killed .* it resumes"):
+        fill(planned(tmp_path, chart, attempts=4), workers=2, progress=kill)
+    assert {c.outcome for c in fill(planned(tmp_path, chart, attempts=4))} == {"reported"}
+
+
+def test_two_runs_of_one_study_do_not_meet(tmp_path: Path, chart: Path) -> None:
+    todo = planned(tmp_path, chart)
+    refused: list[str] = []
+
+    def again(_cell: CellInfo, done: int, _all: int) -> None:
+        if done > 1:
+            return
+        for workers in (1, 2):
+            with pytest.raises(RunError, match="Another run of this study is at work") as error:
+                fill(todo, workers=workers)
+            refused.append(error.value.what)
+        assert len(fill(planned(tmp_path, chart, id="other", systems=("careful",)))) == 3
+
+    assert [c.outcome for c in fill(todo, progress=again)] == ["reported"] * 6
+    assert len(refused) == 2
+    assert len(fill(todo)) == 6
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        ("systems", ("careful", "careful")),
+        ("arms", ("factual", "factual")),
+        ("scenarios", ("post-ct-aki", "post-ct-aki")),
+    ],
+)
+def test_a_study_that_names_something_twice_is_refused(key: str, names: tuple[str, ...]) -> None:
+    raw = {"id": "twice", "cases": "cases", "systems": ["careful"], key: list(names)}
+    with pytest.raises(SpecError, match=rf"`{key}` is not valid.* more than once: {names[0]}"):
+        validated(raw, Study, "study.yaml")
+
+
+def test_a_path_with_a_nul_is_refused() -> None:
+    with pytest.raises(SpecError, match="no nul character"):
+        validated({"id": "x", "cases": "a\0b", "systems": ["careful"]}, Study, "study.yaml")

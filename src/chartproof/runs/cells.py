@@ -26,6 +26,11 @@ def place(  # noqa: PLR0917  the order of the path
     return runs / study / system / case / arm / str(attempt)
 
 
+def study(folder: Path) -> Path:
+    """The folder of the study that a cell belongs to; see `place`."""
+    return folder.parents[3]
+
+
 def read(folder: Path) -> CellInfo | None:
     """The cell in a folder, None where there is none or it is half-written.
 

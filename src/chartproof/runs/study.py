@@ -4,6 +4,7 @@ Cells share nothing, so that they may be filled in any order, by any process, on
 """
 
 import contextlib
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -12,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 
-from chartproof.errors import ChartproofError
+from chartproof.errors import ChartproofError, RunError
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.policy import Policy
@@ -25,6 +27,9 @@ from chartproof.runs import cells
 from chartproof.runs.process import copied
 from chartproof.runs.run import Task, run
 from chartproof.runs.systems import SCRIPTED, Scripted, check
+
+LOCK = ".lock"
+"""Held in a study's folder while a run is at work there."""
 
 Progress = Callable[[CellInfo, int, int], None]
 """Called for each finished cell with how many are done and how many there are."""
@@ -81,14 +86,32 @@ def run_study(
     Interrupting it loses the cells in flight and no other; running it again resumes.
 
     Raises:
-        RunError: A cell stands that was run differently.
+        RunError: A cell stands that was run differently, another run of the study is at work, or
+            a worker was killed.
         KeyboardInterrupt: Passed on once every agent has ended.
     """
-    if workers <= 1:
-        with tempfile.TemporaryDirectory(prefix="systems-") as home:
-            worker = _Worker(Path(home), policies, clock, lambda: False)
-            return _inline(todo, worker, progress)
-    return _pooled(todo, policies, clock, workers, progress)
+    with contextlib.ExitStack() as held:
+        for folder in sorted({cells.study(task.folder) for task in todo}):
+            held.enter_context(_alone(folder))
+        if workers > 1:
+            return _pooled(todo, policies, clock, workers, progress)
+        home = held.enter_context(tempfile.TemporaryDirectory(prefix="systems-"))
+        return _inline(todo, _Worker(Path(home), policies, clock, lambda: False), progress)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Keep a second run out of the folder of a study. The lock goes with its process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(
+                f"Another run of this study is at work in `{folder}`.",
+                remedy="Wait for it, or give the study another id.",
+            ) from None
+        yield
 
 
 def _inline(todo: Sequence[Task], worker: "_Worker", progress: Progress) -> list[CellInfo]:
@@ -116,10 +139,10 @@ def _pooled(
             workers, context, initializer=_begin, initargs=(home, dict(policies), clock, flag)
         ) as pool,
     ):
-        waiting: dict[Future[CellInfo], int] = {
-            pool.submit(_run_here, task): n for n, task in enumerate(todo)
-        }
         try:
+            waiting: dict[Future[CellInfo], int] = {
+                pool.submit(_run_here, task): n for n, task in enumerate(todo)
+            }
             for future in as_completed(waiting):
                 cell = future.result()
                 found[waiting[future]] = cell
@@ -128,6 +151,11 @@ def _pooled(
             flag.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+        except BrokenProcessPool as error:
+            raise RunError(
+                "A worker was killed from outside, perhaps for want of memory.",
+                remedy="Run again: it resumes. Give fewer `--workers` if memory is short.",
+            ) from error
     return [found[n] for n in range(len(todo))]
 
 
