@@ -8,6 +8,7 @@ from chartproof.records.report import CallCitation, PolicyCitation, RowCitation
 from chartproof.records.verdict import Verdict
 from chartproof.reports.audit import confidence, parse, prose
 from chartproof.reports.citations import read
+from chartproof.reports.claims import RULE_OF_TABLE
 
 
 def report(body: str = "", verdict: str = "Yes", sure: str = "0.85") -> str:
@@ -218,3 +219,41 @@ def test_a_written_report_is_read_back(verdict: Verdict, sure: float, body: str)
     got = parse(text)
     assert got.verdict is verdict
     assert got.confidence == pytest.approx(round(sure, 4))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("before", "part", "after"),
+    [
+        ("| ", "-", "x"),
+        ("| a |\n| ", "-:| ", "x"),
+        ("subject_id", " ", "x"),
+        ("patient", " ", ":x"),
+        ("```", " ", "x"),
+        ("```json", " \t", "x"),
+        ("Stop.", " ", "x"),
+        ("", "=", "x"),
+        ("- ", " ", "x"),
+        ("", "[", "x"),
+        ("", "[a", "]"),
+        ("", ". ", "x"),
+        ("", "```\n", "x"),
+        ("", "1-", "DS-1"),
+    ],
+)
+def test_a_million_characters_of_one_kind_are_read(before: str, part: str, after: str) -> None:
+    assert parse(before + part * (1_000_000 // len(part)) + after).verdict is None
+
+
+@pytest.mark.timeout(60)
+def test_a_passage_may_cite_very_many_rows() -> None:
+    (claim,) = parse("So it was " + " ".join(f"[labevents:{n}]" for n in range(30_000))).claims
+    assert len(claim.rows) == 30_000
+
+
+@pytest.mark.parametrize(
+    ("row", "is_rule"),
+    [("|---|:-:|", True), ("---", True), ("| - |", True), ("| : |", False), ("|--x|", False)],
+)
+def test_the_rule_of_a_table_is_told_from_its_rows(row: str, is_rule: bool) -> None:
+    assert bool(RULE_OF_TABLE.match(row)) is is_rule

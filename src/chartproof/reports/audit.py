@@ -13,7 +13,7 @@ from chartproof.records.verdict import Verdict
 from chartproof.reports.claims import claims, identifiers
 
 FENCE = re.compile(
-    r"^[ \t]{0,3}```[ \t]*(json)?[ \t]*\r?\n(.*?)(?:^[ \t]{0,3}```[ \t]*\r?$|\Z)",
+    r"^[ \t]{0,3}```[ \t]*(?:(json)[ \t]*)?\r?\n(.*?)(?:^[ \t]{0,3}```[ \t]*\r?$|\Z)",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 

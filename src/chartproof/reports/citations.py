@@ -31,18 +31,20 @@ class Cited:
     rows: list[RowCitation] = field(default_factory=lambda: cast("list[RowCitation]", []))
     policies: list[PolicyCitation] = field(default_factory=lambda: cast("list[PolicyCitation]", []))
     calls: list[CallCitation] = field(default_factory=lambda: cast("list[CallCitation]", []))
+    _held: set[Citation] = field(default_factory=lambda: cast("set[Citation]", set()))
 
     def add(self, citation: Citation) -> None:
         """Keep a citation that is not there yet."""
+        if citation in self._held:
+            return
+        self._held.add(citation)
         match citation:
-            case RowCitation() if citation not in self.rows:
+            case RowCitation():
                 self.rows.append(citation)
-            case PolicyCitation() if citation not in self.policies:
+            case PolicyCitation():
                 self.policies.append(citation)
-            case CallCitation() if citation not in self.calls:
+            case CallCitation():
                 self.calls.append(citation)
-            case _:
-                pass
 
 
 def read(inside: str) -> list[Citation]:

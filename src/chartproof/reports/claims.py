@@ -16,12 +16,12 @@ SENTENCE_END = re.compile(
 )
 HEADING = re.compile(r"\s{0,3}(#{1,6}\s|={3,}\s*$|-{3,}\s*$|\*{3,}\s*$)")
 ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
-RULE_OF_TABLE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
+RULE_OF_TABLE = re.compile(r"[\s:|]*-[\s:|-]*$")
 EMPHASIS = re.compile(r"\*\*|__|`")
 IDENTIFIER = re.compile(
     r"(?:\b(?:subject|hadm|stay|transfer|patient|admission|encounter|visit)(?:[ _]?id)?"
-    r"\s*[:=#]?\s*(\d{5,10})\b)"
-    r"|(?:\b(?:subject|hadm|stay|transfer)_id\s*[:=]?\s*(\d{1,10})\b)"
+    r"\s*(?:[:=#]\s*)?(\d{5,10})\b)"
+    r"|(?:\b(?:subject|hadm|stay|transfer)_id\s*(?:[:=]\s*)?(\d{1,10})\b)"
     r"|\b(\d{1,10}-(?:DS|RR|AD|AR)-\d{1,6})\b"
     r"|(?<![\d.\-:/])\b(\d{8})\b(?![.\-:/]\d)",
     re.IGNORECASE | re.ASCII,
