@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chartproof.cases.build import load
 from chartproof.catalog.read import policies, scenario
-from chartproof.errors import SpecError
+from chartproof.errors import RunError, SpecError
 from chartproof.judges import store
 from chartproof.judges.by_rule import grade
 from chartproof.judges.context import Context
@@ -17,7 +17,7 @@ from chartproof.records.cell import CellInfo
 from chartproof.records.grade import Grade
 from chartproof.records.report import Report
 from chartproof.records.scored import Scored
-from chartproof.records.trace import Trace, digest
+from chartproof.records.trace import Ended, Trace, digest
 from chartproof.reports.audit import parse
 from chartproof.runs import cells
 from chartproof.tools.trace import read
@@ -35,7 +35,40 @@ class Graded:
 
     def trace(self) -> Trace:
         """Its trace, read anew: traces of a whole study would not fit in memory."""
-        return read(self.folder / cells.TRACE)
+        return whole(self.folder, self.cell)
+
+
+def whole(folder: Path, cell: CellInfo) -> Trace:
+    """The trace of a finished run, proved to be all of it and of this run.
+
+    Raises:
+        RunError: It is torn, cut off, altered, or not the one that `cell.json` speaks of.
+    """
+    path = folder / cells.TRACE
+    try:
+        trace = read(path)
+    except RunError as error:
+        raise _unsound(path, error.what) from error
+    last = trace.events[-1] if trace.events else None
+    if trace.torn:
+        raise _unsound(path, "It ends within a line.")
+    if not isinstance(last, Ended):
+        raise _unsound(path, "It has no closing event.")
+    if last.outcome != cell.outcome:
+        raise _unsound(path, f"It ended as {last.outcome}, its cell.json says {cell.outcome}.")
+    if len(trace.calls) != cell.calls:
+        raise _unsound(path, f"It holds {len(trace.calls)} calls, its cell.json says {cell.calls}.")
+    began = trace.started
+    if began is None or began.digests != cell.digests:
+        raise _unsound(path, "It is of another run than its cell.json.")
+    return trace
+
+
+def _unsound(path: Path, why: str) -> RunError:
+    return RunError(
+        f"The trace {path} cannot be scored. {why}",
+        remedy="Remove that run's folder and run again.",
+    )
 
 
 def graded(
@@ -50,6 +83,7 @@ def graded(
 
     Raises:
         SpecError: There are no runs, or a run's case or label is gone.
+        RunError: A run's trace is not whole, or not that run's.
     """
     known = {case.id: case for case in load(home / "cases").cases}
     labels = reference.read(home / "labels")
@@ -66,7 +100,7 @@ def graded(
                 f"The run in {folder} is of case {cell.case}, which is not among the cases.",
                 remedy="Move that run away, or build its cases again.",
             )
-        trace = read(folder / cells.TRACE)
+        trace = whole(folder, cell)
         report = parse(trace.report or "")
         spec = scenario(cell.scenario).scenario
         context = Context(
