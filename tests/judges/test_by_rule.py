@@ -276,6 +276,25 @@ def test_a_torn_last_line_is_left_out_and_a_whole_bad_one_is_told(tmp_path: Path
         store.read(tmp_path)
 
 
+def test_grading_again_drops_the_line_that_a_kill_has_torn(tmp_path: Path) -> None:
+    store.append(tmp_path, [graded(), graded(item="D2", quote="– é")])
+    path = tmp_path / store.NAME
+    whole = path.read_bytes()
+    second = whole.index(b"\n") + 1
+    for end in range(second + 1, len(whole)):  # also within a character, and before the newline
+        path.write_bytes(whole[:end])
+        store.append(tmp_path, [graded(item="D2", quote="– é"), graded(item="D3")])
+        assert [each.item for each in store.read(tmp_path)] == ["D1", "D2", "D3"]
+        assert path.read_bytes().startswith(whole)
+    assert [each.name for each in tmp_path.iterdir()] == [store.NAME]
+
+
+def test_grades_that_are_not_utf_8_are_told_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / store.NAME).write_bytes(b"\xff\xfe\n")
+    with pytest.raises(JudgeError, match="line 1 is no grade"):
+        store.append(tmp_path, [graded()])
+
+
 def test_numbers_are_not_times_or_names() -> None:
     text = "On 2150-01-02 at 8:00 N17.9, L12: 1.0 mg/dL, −2 and 1,234.5 mL, 25%."
     assert [(n.value, n.word) for n in numbers(text)] == [

@@ -23,10 +23,18 @@ def append(folder: Path, grades: Iterable[Grade]) -> int:
     new = [line for grade in grades if (line := grade.model_dump_json()) not in known]
     if not new:
         return 0
+    added = ("\n".join(new) + "\n").encode()
     try:
-        torn = path.exists() and not path.read_bytes().endswith(b"\n")
-        with path.open("a", encoding="utf-8") as file:
-            file.write(("\n" if torn else "") + "\n".join(new) + "\n")
+        held = path.read_bytes() if path.exists() else b""
+        rest = held.rpartition(b"\n")[2]
+        if rest:  # without it, the torn line would become a bad one amid the others
+            kept = held + b"\n" if _is_grade(rest) else held[: len(held) - len(rest)]
+            half = folder / f".{NAME}.half"
+            half.write_bytes(kept + added)
+            half.replace(path)
+        else:
+            with path.open("ab") as file:
+                file.write(added)
     except OSError as error:
         raise JudgeError(
             f"Grades could not be written to {path}: {error.strerror}.",
@@ -41,13 +49,19 @@ def read(folder: Path, run: str | None = None, basis: str | None = None) -> list
     A last line torn by a kill is left out: grading again adds it.
 
     Raises:
-        JudgeError: A whole line is no grade.
+        JudgeError: A whole line is no grade, or the file cannot be read.
     """
     path = folder / NAME
     if not path.exists():
         return []
     found: list[Grade] = []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise JudgeError(
+            f"{path} cannot be read: {error.strerror}.",
+            remedy="Make it readable, and grade again.",
+        ) from error
     for n, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -65,6 +79,14 @@ def read(folder: Path, run: str | None = None, basis: str | None = None) -> list
         for grade in found
         if (run is None or grade.run == run) and (basis is None or grade.basis == basis)
     ]
+
+
+def _is_grade(line: bytes) -> bool:
+    try:
+        Grade.model_validate_json(line)
+    except ValueError:
+        return False
+    return True
 
 
 def settled(grades: Sequence[Grade]) -> dict[str, Grade]:
