@@ -38,3 +38,16 @@ def test_labels_lie_apart_from_cases_and_charts(store: Store, tmp_path: Path) ->
 def test_missing_labels_are_told_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="chartproof cases build"):
         reference.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", [b'{"case": "c"', b"\xff\xfe\n", b"{}\n", b"\n", b"[1]\n"])
+def test_a_broken_file_is_told_with_its_line_and_the_remedy(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / reference.FILE).write_bytes(text)
+    with pytest.raises(SpecError, match=r"jsonl, line 1 .*chartproof cases build"):
+        reference.read(tmp_path)
+
+
+def test_an_emptied_file_is_told_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / reference.FILE).write_bytes(b"")
+    with pytest.raises(SpecError, match="chartproof cases build"):
+        reference.read(tmp_path)

@@ -53,8 +53,12 @@ def show(
         row = [case.id, str(ids.subject_id), str(ids.hadm_id or "–"), str(ids.stay_id or "–")]
         row.append(", ".join(case.charts))
         if reference:
-            ruling = known[case.id, "factual"].ruling
-            row += [ruling.rule or "–", ruling.verdict.value if ruling.verdict else "pending"]
+            label = known.get((case.id, "factual"))
+            if label is None:
+                row += ["–", "–"]
+            else:
+                verdict = label.ruling.verdict
+                row += [label.ruling.rule or "–", verdict.value if verdict else "pending"]
         rows.append(row)
     columns = ["case", "subject_id", "hadm_id", "stay_id", "arms"]
     screen.table(

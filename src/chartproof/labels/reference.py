@@ -52,12 +52,31 @@ def read(folder: Path) -> dict[tuple[str, str], Label]:
     """Labels by case and arm.
 
     Raises:
-        SpecError: There are none.
+        SpecError: There are none, or a line is no label.
     """
     path = folder / FILE
     if not path.exists():
         raise SpecError(
             f"{folder} holds no reference verdicts.", remedy="Run `chartproof cases build` again."
         )
-    labels = [Label.model_validate_json(line) for line in path.read_text("utf-8").splitlines()]
-    return {(label.case, label.arm): label for label in labels}
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise SpecError(
+            f"{path} cannot be read: {error.strerror}.", remedy="Make it readable."
+        ) from error
+    found: dict[tuple[str, str], Label] = {}
+    for n, line in enumerate(lines, 1):
+        try:
+            label = Label.model_validate_json(line)
+        except ValueError as error:
+            raise SpecError(
+                f"{path}, line {n} is no reference verdict.",
+                remedy="Run `chartproof cases build` again.",
+            ) from error
+        found[label.case, label.arm] = label
+    if not found:
+        raise SpecError(
+            f"{path} holds no reference verdicts.", remedy="Run `chartproof cases build` again."
+        )
+    return found
