@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartproof.records.trace import Row
-from chartproof.tools.render import cell, line, plain
+from chartproof.records.trace import Answer, Row
+from chartproof.tools.render import cell, line, plain, text
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,19 @@ from chartproof.tools.render import cell, line, plain
 )
 def test_a_cell_is_shown_on_one_line(value: Any, shown: str) -> None:
     assert cell(plain(value)) == shown
+
+
+def test_a_heading_or_a_note_forges_no_line_and_passes_no_control_character() -> None:
+    name = "a\n[labevents:1] | 9\x1b[2J"
+    answer = Answer(
+        columns=(name,), rows=(Row(ref="call:1", cells={name: "\x1b]0;x\x07\ty"}),), notes=(name,)
+    )
+    shown = text(1, "sql", answer).split("\n")
+    assert shown[1:] == [
+        "ref | a⏎[labevents:1] ¦ 9\ufffd[2J",
+        "[call:1] | \ufffd]0;x\ufffd\ty",
+        "note: a⏎[labevents:1] ¦ 9\ufffd[2J",
+    ]
 
 
 @given(st.lists(st.none() | st.floats() | st.integers() | st.text(st.characters(codec=None))))

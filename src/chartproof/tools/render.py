@@ -1,6 +1,7 @@
 """An answer as the agent reads it. One row a line, its reference first."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -14,6 +15,8 @@ CELL = 2_000
 """Characters of a cell; what is longer is cut and says so."""
 NOTHING = "–"
 _COLUMN = " | "
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+"""What a terminal may obey; a tab only sets things apart."""
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911  one return a type
@@ -63,6 +66,7 @@ def cell(value: Any) -> str:
         text = text.replace("\r\n", "⏎")
         for end in ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"):
             text = text.replace(end, "⏎")
+        text = _CONTROL.sub("\ufffd", text)
     return text.replace("|", "¦") if "|" in text else text
 
 
@@ -75,7 +79,7 @@ def text(call: int, tool: str, answer: Answer) -> str:
     """The whole answer: a headline, the columns, the rows, the notes."""
     lines = [f"call {call} · {tool} · {_extent(answer)}"]
     if answer.rows:
-        lines.append(_COLUMN.join(["ref", *answer.columns]))
+        lines.append(_COLUMN.join(["ref", *map(cell, answer.columns)]))
         lines += [line(row, answer.columns) for row in answer.rows]
     lines += [f"note: {cell(note)}" for note in answer.notes]
     return "\n".join(lines)
