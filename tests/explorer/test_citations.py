@@ -1,5 +1,6 @@
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +72,25 @@ def test_no_report_can_bring_a_script_or_a_handler(text: str) -> None:
         assert tag not in {"script", "iframe", "object", "embed", "style", "link", "form"}
         assert not any(name.startswith("on") for name in attributes)
         assert not (attributes.get("href") or "").lower().startswith(("javascript:", "data:"))
+        assert tag != "img"
+        assert "src" not in attributes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](https://example.org/x.png)",
+        "![x](//example.org/x.png)",
+        "[x](https://example.org)",
+        "[x](//example.org)",
+        "<https://example.org>",
+        "[x][a]\n\n[a]: https://example.org",
+        "![x][a]\n\n[a]: //example.org",
+        "https://example.org",
+    ],
+)
+def test_images_and_links_of_a_report_stay_text(text: str) -> None:
+    seen = Seen()
+    seen.feed(html(text))
+    assert {tag for tag, _ in seen.tags} == {"p"}
+    assert "example.org" in html(text)

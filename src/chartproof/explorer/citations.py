@@ -1,7 +1,8 @@
 """Turn a report into a page on which every citation leads to what it cites.
 
-A report is hostile text: Markdown is rendered with HTML switched off, citations are replaced by
-placeholders before and by our own links after, and no page runs any script.
+A report is hostile text: Markdown is rendered with HTML, images and links switched off, so that a
+page loads nothing and leads nowhere that the report names; what it wrote stays as text. Citations
+are replaced by placeholders before and by our own links after, and no page runs any script.
 """
 
 import re
@@ -13,7 +14,11 @@ from markdown_it import MarkdownIt
 from chartproof.records.report import CallCitation, PolicyCitation, RowCitation
 from chartproof.reports.citations import BRACKET, Citation, read
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_MARKDOWN = (
+    MarkdownIt("commonmark", {"html": False})
+    .enable("table")
+    .disable(["image", "link", "autolink", "reference"])
+)
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Private-use characters that mark a citation while Markdown is rendered."""
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
