@@ -283,13 +283,30 @@ def test_two_builds_do_not_meet_in_one_folder(tmp_path: Path) -> None:
     assert Store.open(tmp_path / "store").info.source == "listed"
 
 
-def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        duckdb.TransactionException("Failed to commit: could not write: No space left on device"),
+        duckdb.Error("no space left on device"),
+    ],
+)
+def test_a_full_disk_is_said_in_words(tmp_path: Path, error: Exception) -> None:
     class Full(Listed):
         def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-            raise OSError(28, "No space left on device")
+            raise error
 
     with pytest.raises(ChartError, match=r"No space left on device.*it resumes"):
         build(Full(patients(9000001)), tmp_path / "store")
+
+
+def test_a_defect_of_ours_is_not_taken_for_the_disk(tmp_path: Path) -> None:
+    class Wrong(Listed):
+        def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
+            db.execute("select no_such_column from range(1)")
+
+    with pytest.raises(duckdb.BinderException):
+        build(Wrong(patients(9000001)), tmp_path / "store")
 
 
 def test_too_little_disk_is_noticed_before_the_work(

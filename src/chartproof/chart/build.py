@@ -325,12 +325,15 @@ def _disk_errors(work: Path) -> Generator[None]:
             f"The build ran out of memory or of room to spill: {first_line(e)}",
             remedy="Free memory and disk space, then build again: it resumes.",
         ) from e
-    except (duckdb.IOException, OSError) as e:
-        if "No space left on device" in str(e):
+    except (duckdb.Error, OSError) as e:
+        # DuckDB passes a full disk on as IOException or, while it commits, as another of its errors
+        if "no space left" in str(e).lower():
             raise ChartError(
                 f"The disk of `{work}` is full: No space left on device.",
                 remedy="Free space, then build again: it resumes.",
             ) from e
+        if not isinstance(e, (duckdb.IOException, OSError)):
+            raise
         raise ChartError(
             f"The build could not read or write in `{work}`: {first_line(e)}",
             remedy="Check disk space and permissions, then build again: it resumes.",
