@@ -58,7 +58,7 @@ def build_store(
     """Build the store of a home, or recognise the one that stands there.
 
     Args:
-        source: Where the rows come from.
+        source: Where the rows come from. It is closed afterwards.
         home: Its `store/` is built.
         stage: Shows progress.
         patients: File with one subject_id a line; None takes all.
@@ -72,12 +72,15 @@ def build_store(
         told(len(done), len(tables()))
 
     home.mkdir(parents=True, exist_ok=True)
-    info = build(
-        source,
-        home / "store",
-        patients=None if patients is None else read_roster(patients),
-        progress=table_done,
-        replace=replace,
-    )
+    try:
+        info = build(
+            source,
+            home / "store",
+            patients=None if patients is None else read_roster(patients),
+            progress=table_done,
+            replace=replace,
+        )
+    finally:
+        source.close()
     told(len(tables()), len(tables()))
     return info

@@ -91,6 +91,7 @@ class SyntheticSource(Source):
         said = f"{self.version} {density} {_code()} {written}"
         self._print = hashlib.sha256(said.encode()).hexdigest()
         self._folder: Path | None = None
+        self._removal: weakref.finalize[..., SyntheticSource] | None = None
         self.planted: list[Planted] = []
         self.sentences: list[Sentence] = []
 
@@ -125,6 +126,16 @@ class SyntheticSource(Source):
             text = "".join(line.model_dump_json() + "\n" for line in lines)
             (store / name).write_text(text, encoding="utf-8")
 
+    def close(self) -> None:
+        """Remove the generated rows; they are made again when they are asked for."""
+        if self._folder is None or self._removal is None:
+            return
+        # Not left to the finalizer, which would swallow a Ctrl-C: it is there for a source that
+        # nobody closed, and for the rest of a folder whose removal was interrupted.
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._removal.detach()
+        self._folder = self._removal = None
+
     def orders(self) -> list[Order | None]:
         """Whom to make, in a mixed order: planted and background patients side by side."""
         wanted: list[Order | None] = [None] * self.patients
@@ -144,7 +155,9 @@ class SyntheticSource(Source):
         """The folder of generated Parquet files, made on first use."""
         if self._folder is None:
             folder = Path(tempfile.mkdtemp(prefix="chartproof-hospital-"))
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._removal = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self.planted.clear()
+            self.sentences.clear()
             _Hospital(self, folder).open()
             self._folder = folder
         return self._folder

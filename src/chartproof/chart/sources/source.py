@@ -54,3 +54,6 @@ class Source(Protocol):
     def beside(self, store: Path) -> None:
         """Write files that belong beside the tables, if any. Asked after all staging."""
         _ = store
+
+    def close(self) -> None:
+        """Remove what the source has put into temporary folders, if anything."""
