@@ -1,4 +1,5 @@
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,6 +12,7 @@ from chartproof.errors import RunError
 from chartproof.records.trace import Called, Event
 from chartproof.tools import TOOLS
 from chartproof.tools.gateway import Gateway, specs
+from chartproof.tools.trace import TraceWriter, read
 
 NAMES = [tool.name for tool in TOOLS]
 
@@ -59,6 +61,42 @@ def test_arguments_nested_without_end_are_refused(ask: Any) -> None:
     for _ in range(5_000):
         deep = [deep]
     assert "refused" in ask.gateway.call("labs", {"items": deep})
+
+
+@pytest.mark.parametrize("depth", [21, 255, 300, 900])
+def test_a_refusal_of_deep_arguments_is_written_to_the_trace(
+    full: Chart, tmp_path: Path, depth: int
+) -> None:
+    deep: list[Any] = []
+    for _ in range(depth):
+        deep = [deep]
+    with TraceWriter(tmp_path / "trace.jsonl") as writer:
+        gateway = Gateway(full, {}, writer.write, clock=None)
+        assert "nested too deeply" in gateway.call("labs", {"items": deep, "since": "x" * 300})
+    (called,) = read(tmp_path / "trace.jsonl").calls
+    assert called.refused
+    assert called.arguments == {"…": {"items": ["…"], "since": "x" * 200 + "…"}}
+    assert len(called.model_dump_json()) < 2_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"items": 10**6_000},
+        {"items": [10**6_000] * 20},
+        {"items": [[[1]]] * 9, "y" * 70_000: {"z": {"z": {"z": {}}}}},
+        {str(n): "\ud800" * 1_000 for n in range(100)},
+        {1: 2, None: 3},
+    ],
+)
+def test_whatever_is_passed_is_answered_and_recorded(
+    full: Chart, tmp_path: Path, arguments: Any
+) -> None:
+    with TraceWriter(tmp_path / "trace.jsonl") as writer:
+        gateway = Gateway(full, {}, writer.write, clock=None)
+        assert "refused" in gateway.call("labs", arguments)
+        assert "refused" in gateway.call(arguments, {})  # a name that is no text
+    assert [called.call for called in read(tmp_path / "trace.jsonl").calls] == [1, 2]
 
 
 def test_time_is_measured_with_the_clock_that_was_given(full: Chart) -> None:

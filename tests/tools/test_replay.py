@@ -66,3 +66,10 @@ def test_times_are_no_difference(ask: Any, full: Chart, policies: Any) -> None:
         if isinstance(each, Called)
     )
     assert replay(full, policies, Trace(events=slow)) == ()
+
+
+def test_a_call_whose_arguments_were_shortened_is_passed_over(
+    ask: Any, full: Chart, policies: Any
+) -> None:
+    ask("patient", x="y" * 70_000)
+    assert replay(full, policies, Trace(events=tuple(ask.events))) == ()

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from time import perf_counter
 from typing import Any, cast
 
@@ -21,6 +22,12 @@ from chartproof.tools.trace import Recorder
 
 OVERSIZE = 65_536
 """Characters of arguments, as JSON, that a call may have."""
+DEEPEST = 20
+"""Lists and objects within each other that arguments may have; no tool needs more than two."""
+SHORTENED = "…"
+"""Stands in the trace where arguments were left out, and names those that were shortened."""
+OUTLINE = (2, 10, 200)
+"""What the trace keeps of refused arguments: levels, entries of each, characters of a text."""
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 Clock = Callable[[], float]
 
@@ -72,9 +79,10 @@ class Gateway:
         """
         self._calls += 1
         since = self._clock() if self._clock else None
-        tool = render.sound(str(name))[:100]
+        tool = render.sound(name[:100]) if isinstance(cast("object", name), str) else "–"
         kept: dict[str, Any] = {}
         try:
+            kept = _outline(arguments)
             kept = _kept(arguments)
             answer = self._answer(tool, kept)
             refused = False
@@ -156,17 +164,82 @@ def _kept(arguments: object) -> dict[str, Any]:
         raise ToolRefusal(
             "The arguments are not an object.", remedy='Give names and values: {"page": 1}.'
         )
+    _bounded(cast("Mapping[Any, Any]", arguments))
     try:
         kept = render.plain(cast("Mapping[str, Any]", arguments))
         size = len(json.dumps(kept, ensure_ascii=False))
     except (RecursionError, ValueError) as error:
-        raise ToolRefusal("The arguments are nested too deeply.", remedy="Flatten them.") from error
-    if size > OVERSIZE:
         raise ToolRefusal(
-            f"The arguments take {size:,} characters; at most {OVERSIZE:,} are read.",
-            remedy="Ask for less at once.",
-        )
+            "The arguments cannot be written as JSON.", remedy="Use plain texts and numbers."
+        ) from error
+    if size > OVERSIZE:
+        raise _too_long()
     return kept
+
+
+def _bounded(arguments: Mapping[Any, Any]) -> None:
+    """Refuse what is too deep or too long, before anything walks it by recursion."""
+    left = OVERSIZE
+    waiting: list[tuple[object, int]] = [(arguments, 1)]
+    while waiting:
+        value, depth = waiting.pop()
+        inner: list[Any] = []
+        if isinstance(value, str | bytes | bytearray):
+            left -= len(value)
+        elif isinstance(value, Mapping):
+            pairs = cast("Mapping[Any, Any]", value)
+            left -= sum(len(key) for key in pairs if isinstance(key, str)) + len(pairs)
+            inner = list(pairs.values())
+        elif isinstance(value, Sequence):
+            inner = list(cast("Sequence[Any]", value))
+            left -= len(inner)
+        if left < 0:
+            raise _too_long()
+        if inner and depth > DEEPEST:
+            raise ToolRefusal(
+                f"The arguments are nested too deeply; at most {DEEPEST} levels are read.",
+                remedy="Flatten them.",
+            )
+        waiting += [(each, depth + 1) for each in inner]
+
+
+def _too_long() -> ToolRefusal:
+    return ToolRefusal(
+        f"The arguments take too many characters; at most {OVERSIZE:,} are read.",
+        remedy="Ask for less at once.",
+    )
+
+
+def _outline(arguments: object) -> dict[str, Any]:
+    """Arguments shortened so that any can be recorded, under a name that no tool has."""
+    if not isinstance(arguments, Mapping):
+        return {}
+    return {SHORTENED: _short(cast("Mapping[Any, Any]", arguments), OUTLINE[0])}
+
+
+def _short(value: object, levels: int) -> Any:  # noqa: PLR0911  one return a type
+    _, most, longest = OUTLINE
+    if isinstance(value, str):
+        return render.sound(value[:longest]) + (SHORTENED if len(value) > longest else "")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value.bit_length() <= 64:
+        return value
+    if isinstance(value, float):
+        return render.plain(value)
+    if levels and isinstance(value, Mapping):
+        pairs = cast("Mapping[Any, Any]", value)
+        short = {
+            render.sound(key[:longest]): _short(each, levels - 1)
+            for key, each in islice(pairs.items(), most)
+            if isinstance(key, str)
+        }
+        return short if len(short) == len(pairs) else {**short, SHORTENED: SHORTENED}
+    if levels and isinstance(value, list | tuple):
+        entries = cast("Sequence[Any]", value)
+        cut = [SHORTENED] if len(entries) > most else []
+        return [_short(each, levels - 1) for each in entries[:most]] + cut
+    return SHORTENED
 
 
 def _refusal(tool: Tool, error: ValidationError) -> ToolRefusal:

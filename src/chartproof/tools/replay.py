@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from chartproof.chart.chart import Chart
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Called, Event, Trace
-from chartproof.tools.gateway import Gateway
+from chartproof.tools.gateway import SHORTENED, Gateway
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class Difference:
 def replay(chart: Chart, policies: Mapping[str, Policy], trace: Trace) -> tuple[Difference, ...]:
     """The calls of a trace whose answers differ on this chart; none where all are identical.
 
-    A call that was refused for its size left no arguments on the trace, and is passed over.
+    A call that was refused for its size left its arguments shortened on the trace, and is passed
+    over.
     """
     again: list[Event] = []
     gateway = Gateway(chart, policies, again.append, clock=None)
@@ -40,7 +41,7 @@ def replay(chart: Chart, policies: Mapping[str, Policy], trace: Trace) -> tuple[
     for was in trace.calls:
         gateway.call(was.tool, was.arguments)
         now = again[-1]
-        if not isinstance(now, Called) or (was.refused and not was.arguments):
+        if not isinstance(now, Called) or (was.refused and was.arguments.keys() <= {SHORTENED}):
             continue
         if now.answer != was.answer or now.digest != was.digest:
             differing.append(Difference(was.call, was.tool, was.answer.text, now.answer.text))
