@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from chartproof.api import steps
 from chartproof.cases.build import load
+from chartproof.cli import runs
+from chartproof.records.table import Cell, Table
 
 FACTS = {"post": [1.6, 2.0]}
 
@@ -87,6 +90,15 @@ def test_the_timeline_cites_every_row(home: Path) -> None:
         (["store", "build"], "0 sources were given"),
         (["store", "build", "--mimic", "nowhere"], "nowhere"),
         (["run", "study.yaml"], "study.yaml"),
+        (["run", "--system", "careful", "--system", "careful"], "more than once: careful"),
+        (
+            ["run", "--system", "careful", *["--scenario", "post-ct-aki"] * 2],
+            "more than once: post-ct-aki",
+        ),
+        (["tool", "post-ct-aki", "labs", "items=" + "[" * 3000], "nested too deeply"),
+        (["chart", "show", "nobody", "--limit", "0"], "--limit"),
+        (["chart", "show", "nobody", "--limit", "1000001"], "--limit"),
+        (["cases", "build", "--per-rule", "0"], "--per-rule"),
     ],
 )
 def test_bad_input_ends_with_status_2_and_a_remedy(
@@ -119,3 +131,97 @@ def test_an_edit_on_an_unknown_column_names_its_columns(home: Path, tmp_path: Pa
     assert shown.returncode == 2
     assert "has no column `item`" in shown.stderr
     assert "itemid" in shown.stderr
+
+
+def test_the_demo_takes_a_million_patients_at_most(tmp_path: Path) -> None:
+    shown = chartproof("demo", "--patients", 1_000_001, "--out", tmp_path / "demo")
+    assert shown.returncode == 2
+    assert "--patients" in shown.stderr
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.parametrize("cases", ["elsewhere", ".", "cases/deeper"])
+def test_a_study_whose_cases_are_no_homes_cases_is_refused_by_name(
+    home: Path, tmp_path: Path, cases: str
+) -> None:
+    (tmp_path / "cases").symlink_to(home / "cases")
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump({"id": "s", "cases": cases, "systems": ["careful"]}))
+    shown = chartproof("run", path)
+    assert shown.returncode == 2
+    assert "no folder `cases` of a home" in shown.stderr.replace("\n", " ")
+    assert "Traceback" not in shown.stderr
+
+
+def test_a_nul_in_a_studys_path_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text('id: s\ncases: "a\\0b"\nsystems: [careful]\n')
+    shown = chartproof("run", path)
+    assert shown.returncode == 2
+    assert "nul character" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+FILE = "Path('there').write_text('x');"
+
+
+@pytest.mark.parametrize(
+    ("does", "status", "said"),
+    [
+        ("Path('absent').read_text()", 2, "absent could not be read: No such file"),
+        ("Path('absent').open()", 2, "absent could not be read: No such file"),
+        ("Path('.').read_text()", 2, "could not be read: Is a directory"),
+        (FILE + "Path('there/below').read_text()", 2, "there/below could not be read: Not a dir"),
+        ("raise PermissionError(13, 'Permission denied', 'locked')", 2, "locked could not be read"),
+        ("Path('.').write_text('x')", 1, "could not be written: Is a directory"),
+        ("Path('absent/x').open('w')", 1, "absent/x could not be written: No such file"),
+        (FILE + "Path('there').mkdir()", 1, "there could not be written: File exists"),
+        (FILE + "Path('there/below').mkdir()", 1, "there/below could not be written: Not a dir"),
+        (
+            "raise OSError(28, 'No space left on device')",
+            1,
+            "A file could not be written: No space",
+        ),
+        ("raise MemoryError", 1, "not enough memory"),
+        ("f = lambda: f(); f()", 2, "nested too deeply"),
+    ],
+)
+def test_what_the_system_refuses_is_said_with_file_and_reason(
+    tmp_path: Path, does: str, status: int, said: str
+) -> None:
+    shown = failing(does, tmp_path)
+    assert said in " ".join(shown.stderr.split())
+    assert "Traceback" not in shown.stderr
+    assert shown.returncode == status
+
+
+def test_a_defect_of_ours_stays_visible(tmp_path: Path) -> None:
+    shown = failing("{}['key']", tmp_path)
+    assert shown.returncode == 1
+    assert "Traceback" in shown.stderr
+
+
+def failing(does: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command line with a command that does no more than `does`."""
+    code = (
+        "from pathlib import Path; from chartproof.cli import main\n"
+        f"def app():\n    {does}\n"
+        "main.app = app; main.main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, cwd=cwd, check=False,
+        env={"COLUMNS": "200", "PATH": "/usr/bin:/bin", "PYTHONUTF8": "1"},
+    )  # fmt: skip
+
+
+def test_a_picture_goes_into_a_folder_that_is_not_there_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Table(
+        id="t", title="T", population="–", columns=("system",), rows=((Cell(text="careful"),),)
+    )
+    monkeypatch.setattr(steps, "write_site", lambda *_, **__: (tmp_path / "index.html", [made]))
+    runs.report(tmp_path, svg=tmp_path / "a/b/board.svg", csv=tmp_path / "c/d")
+    assert "<svg" in (tmp_path / "a/b/board.svg").read_text()
+    assert (tmp_path / "c/d/t.csv").exists()

@@ -17,7 +17,7 @@ def build(
     ] = None,
     per_rule: Annotated[
         int,
-        typer.Option(help="Cases for each planted rule; for a real store, cases in all."),
+        typer.Option(min=1, help="Cases for each planted rule; for a real store, cases in all."),
     ] = 1,
     seed: Annotated[int, typer.Option(help="Decides which eligible patients are taken.")] = 1,
 ) -> None:

@@ -20,7 +20,7 @@ def show(
     since: Annotated[datetime | None, typer.Option(help="From this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Before this time.")] = None,
     table: Annotated[list[str] | None, typer.Option(help="Only this table; repeatable.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many rows.")] = 60,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many rows.")] = 60,
 ) -> None:
     """Show the timeline that an agent could see, each row with the reference that cites it."""
     from chartproof.api.charts import open_case
@@ -123,4 +123,8 @@ def _argument(text: str) -> tuple[str, Any]:
         parsed = yaml.load(value, yaml.BaseLoader)
     except yaml.YAMLError:
         parsed = value
+    except RecursionError:
+        raise SpecError(
+            f"The argument `{name}` is nested too deeply.", remedy="Lists are written as [a, b]."
+        ) from None
     return name, parsed if isinstance(parsed, list) else value

@@ -10,7 +10,7 @@ from chartproof.cli import options, screen
 
 def demo(
     home: Annotated[Path, typer.Option("--out", help="Where to put it.")] = options.HOME,
-    patients: Annotated[int, typer.Option(min=1, help="Background patients.")] = 60,
+    patients: Annotated[int, typer.Option(min=1, max=1_000_000, help="Background patients.")] = 60,
     per_rule: Annotated[int, typer.Option(min=1, help="Cases for each rule.")] = 1,
     seed: Annotated[int, typer.Option(help="Another seed is another hospital.")] = 1,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,

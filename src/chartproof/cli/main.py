@@ -4,13 +4,36 @@ Exit status: 0 done, 1 a failure, 2 the input is at fault, 130 interrupted.
 """
 
 import errno
+import os
 import sys
+from pathlib import Path
+from traceback import walk_tb
 
 import typer
 
 from chartproof.cli import cases, chart, demo, runs, scenario, store
 from chartproof.cli.screen import complain
 from chartproof.errors import ChartproofError
+
+LIBRARY = str(Path(os.__file__).parent)
+"""Where the functions lie that ask the system for a file."""
+CHANGES = (
+    "write",
+    "mkdir",
+    "makedirs",
+    "touch",
+    "rename",
+    "replace",
+    "unlink",
+    "rmdir",
+    "rmtree",
+    "_rmtree",
+    "copy",
+    "symlink",
+    "link",
+    "mkdtemp",
+    "_mkstemp",
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,18 +66,46 @@ def main() -> None:
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
         interrupted()
+    except RecursionError:
+        complain("What was given is nested too deeply.", "Give a file or argument that is flatter.")
+        sys.exit(2)
     except RuntimeError as error:
         if str(error) != "Query interrupted":  # how DuckDB passes Ctrl-C on from a query
             raise
         interrupted()
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EDQUOT):
-            raise
+        refused(error)
+    except MemoryError:
+        complain("There is not enough memory.", "Free memory or give fewer --workers, then repeat.")
+        sys.exit(1)
+
+
+def refused(error: OSError) -> None:
+    """Say which file the system refused, and why."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if writing(error):
         complain(
-            f"{error.filename or 'A file'} could not be written: {error.strerror}.",
-            "Free disk space or choose another folder, then repeat.",
+            f"{error.filename or 'A file'} could not be written: {reason}.",
+            "Free disk space or choose another place, then repeat.",
         )
         sys.exit(1)
+    complain(
+        f"{error.filename or 'A file'} could not be read: {reason}.",
+        "Give a file or folder that is there and readable.",
+    )
+    sys.exit(2)
+
+
+def writing(error: OSError) -> bool:
+    """Whether it befell a write; a number alone, such as that of no permission, does not tell."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EEXIST):
+        return True
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return any(
+        frame.f_code.co_name.startswith(CHANGES) or str(frame.f_locals.get("mode", "r"))[0] in "wax"
+        for frame in frames
+        if frame.f_code.co_filename.startswith(LIBRARY)
+    )
 
 
 def interrupted() -> None:

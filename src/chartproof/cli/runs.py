@@ -27,6 +27,7 @@ def run(
     What is complete is not run again: after an interruption the same command goes on.
     """
     from chartproof.api import steps
+    from chartproof.catalog.read import validated
     from chartproof.records.study import Study
 
     if (study is None) == (not system):
@@ -36,11 +37,13 @@ def run(
         )
     if study is not None:
         asked = steps.read_study(study)
-        home = (study.parent / asked.cases).resolve().parent
+        home = _home(study, asked.cases)
+        given = asked.model_dump(by_alias=True)
     else:
-        asked = Study(id="ad-hoc", cases="cases", systems=tuple(system or ()))
+        given = {"id": "ad-hoc", "cases": "cases", "systems": tuple(system or ())}
     changes = {"scenarios": tuple(scenario) if scenario else None, "attempts": attempts}
-    asked = asked.model_copy(update={k: v for k, v in changes.items() if v is not None})
+    given |= {name: value for name, value in changes.items() if value is not None}
+    asked = validated(given, Study, "The options")
     with screen.progress(f"Run {asked.id}") as progress:
         cells = steps.run(
             home,
@@ -54,6 +57,17 @@ def run(
     for cell in failed[:10]:
         screen.out.print(f"[yellow]{cell.system} on {cell.case}: {cell.outcome}, {cell.reason}[/]")
     screen.out.print("Grade them with [bold]chartproof report[/].")
+
+
+def _home(study: Path, cases: str) -> Path:
+    """The home whose cases a study file names."""
+    folder = (study.parent / cases).resolve()
+    if folder.name != "cases":
+        raise SpecError(
+            f"{study}: `cases` names {folder}, which is no folder `cases` of a home.",
+            remedy="Name the folder `cases` that lies beside `store`, e.g. out/demo/cases.",
+        )
+    return folder.parent
 
 
 def grade(
@@ -111,5 +125,6 @@ def report(
         for table in tables:
             (csv / f"{table.id}.csv").write_text(text(table), encoding="utf-8")
     if svg is not None:
+        svg.parent.mkdir(parents=True, exist_ok=True)
         svg.write_text(screen.picture(show(tables[0])), encoding="utf-8")
     screen.out.print(f"Pages: {page}")
