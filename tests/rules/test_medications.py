@@ -238,6 +238,29 @@ def test_drugs_strung_together_are_several_items() -> None:
     assert [each.drug for each in found] == ["aspirin", "metoprolol", "lisinopril"]
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        "Aspirin 81 mg PO DAILY\nNOT taking: lisinopril",
+        "Aspirin 81 mg PO DAILY\nWarfarin - stopped by his PCP",
+        "Aspirin 81 mg daily (lisinopril stopped in the spring)",
+        "Aspirin 81 mg daily; denies ibuprofen",
+        "Aspirin 81 mg daily. No longer takes metformin.",
+    ],
+)
+def test_a_home_list_leaves_out_what_it_says_is_not_taken(items: str) -> None:
+    found = lines(items, "Medications on Admission")
+    assert [each.drug for each in found] == ["aspirin"]
+
+
+def test_a_discharge_list_marks_what_it_says_to_stop() -> None:
+    found = lines("1. Aspirin 81 mg PO DAILY\n2. STOP: lisinopril 5 mg")
+    assert [(each.drug, each.heading) for each in found] == [
+        ("aspirin", None),
+        ("lisinopril", "stopped"),
+    ]
+
+
 def test_a_list_copied_from_an_older_text_says_so() -> None:
     found = lines("Per prior discharge summary:\n1. Digoxin 0.125 mg PO DAILY")
     assert [each.copied for each in found] == [True]
@@ -287,6 +310,15 @@ def test_a_line_keeps_its_place_in_the_note() -> None:
             {("changed", "metoprolol")},
         ),
         ("Pt with MI 3 years ago, was started on lisinopril.", {("new", "lisinopril")}),
+        ("Metformin was thought the cause and was stopped.", {("stopped", "metformin")}),
+        ("Amiodarone, which had burdened her, was stopped.", {("stopped", "amiodarone")}),
+        ("Her beta blocker (metoprolol) was stopped.", {("stopped", "metoprolol")}),
+        ("His insulin was changed to glargine.", {("changed", "insulin glargine")}),
+        ("ASA 81 mg was added.", {("new", "aspirin")}),
+        ("You may start taking lisinopril again tomorrow.", {("restarted", "lisinopril")}),
+        ("Decide whether to restart aspirin.", {("restart_open", "aspirin")}),
+        ("No changes were made to lisinopril.", set()),
+        ("Stop your aspirin until ___, then resume it.", {("hold_planned", "aspirin")}),
     ],
 )
 def test_a_sentence_tells_what_was_done_with_a_drug(
