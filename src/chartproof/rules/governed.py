@@ -191,7 +191,8 @@ def _subject(text: str, verb: Verb, targets: Sequence[Named]) -> list[Named]:
     before = [each for each in targets if each.end <= verb.start]
     if not before or not _goes_on(text, verb):
         return []
-    if compiled(words()["subject_goes_on"]).search(text[: verb.start]) is None:
+    named = compiled(words()["object"]).search(text[verb.end :]) is not None
+    if named or compiled(words()["subject_goes_on"]).search(text[: verb.start]) is None:
         return before[-1:]
     if compiled(words()["opening"]).fullmatch(text[: before[0].start]) is None:
         return []

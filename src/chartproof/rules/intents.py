@@ -95,7 +95,10 @@ def _same(text: str, group: Named, drug: Named) -> bool:
 def _taken_up(text: str, last: Sequence[Named]) -> list[Named]:
     """The drugs of the sentence before, where this one goes on about them (`It was stopped.`)."""
     match = compiled(words()["anaphora"]).search(text)
-    return [replace(each, start=match.start(), end=match.end()) for each in last] if match else []
+    if match is None:
+        return []
+    start, end = match.span(match.lastgroup or 0)
+    return [replace(each, start=start, end=end) for each in last]
 
 
 def _mention(passage: Passage, intent: str, target: Named) -> Iterator[Mention]:
