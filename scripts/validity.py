@@ -78,7 +78,9 @@ exactly; a case that the tables decide keeps its verdict).
 `tests/validity/heldout/` holds {_count()} invented items, at least 40 for each reading and two in five of
 them not plainly positive: denied, of a relative, of another time, planned, or words that only look
 alike. **A large language model wrote them, with neither the patterns of the readers nor the phrases
-of the synthetic hospital before it. No clinician has written or checked one.** Nobody tunes on them:
+of the synthetic hospital before it. No clinician has written or checked one.** They are the second set:
+the first was measured several times while readers were developed, and is development material now;
+this one was measured when they were finished. Nobody tunes on them:
 when an item is read wrongly, no pattern learns its wording. Readers are developed on other
 sentences, `tests/validity/development/`; {_left_out()} held-out items whose wording happens to stand
 there too, word for word, are not measured.

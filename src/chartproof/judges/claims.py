@@ -93,7 +93,7 @@ def resolves(citation: PolicyCitation, context: Context) -> bool:
 def _by_rows(claim: Claim, rows: Sequence[Row], context: Context) -> Judged:  # noqa: PLR0911
     if any(words(group).search(claim.text) for group in ("absence", "history", "interpretation")):
         return Judged("The claim says more than rows show by themselves.", "ungraded")
-    if not _about(claim, rows, context):
+    if not _about(claim, rows):
         return Judged("The claim does not name what its rows measure.", "ungraded")
     if words("encounter").search(claim.text) and not all(_of_anchor(r, context) for r in rows):
         return Judged("Its rows do not tell that they are of the encounter.", "ungraded")
@@ -108,24 +108,10 @@ def _by_rows(claim: Claim, rows: Sequence[Row], context: Context) -> Judged:  # 
     return Judged("Each number, unit and time of it stands in its rows.", "supported", shown)
 
 
-def _about(claim: Claim, rows: Sequence[Row], context: Context) -> bool:
-    """Whether a claim speaks of what its rows measure.
-
-    It names each row's item; or it names no item of the run, and gives one row's value in the row's
-    unit with its time, so that nothing else can be meant ("Another value was 3.5 mg/dL at …").
-    """
+def _about(claim: Claim, rows: Sequence[Row]) -> bool:
+    """Whether a claim names what each of its rows measures."""
     items = [_item(row) for row in rows]
-    if not all(items):
-        return False
-    if all(_named(name or "", claim.text) for name in items):
-        return True
-    stated = numbers(claim.text)
-    return (
-        len(rows) == 1
-        and len(stated) == 1 == len(times(claim.text))
-        and stated[0].word.casefold() in _units(rows)
-        and not any(_named(label, claim.text) for label in context.labels)
-    )
+    return all(items) and all(_named(name or "", claim.text) for name in items)
 
 
 def _of_anchor(row: Row, context: Context) -> bool:
