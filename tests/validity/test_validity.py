@@ -51,13 +51,16 @@ def test_every_reading_and_every_fact_that_names_one_is_measured(bench: ModuleTy
     assert named <= measured
 
 
+FULL = {"discharge_medications", "exam_modality", "home_medications", "imaging_guidance"}
+
+
 def test_every_reading_has_forty_items_and_two_in_five_are_traps(bench: ModuleType) -> None:
     for id_ in readings():
         items = bench.written(id_)
         traps = [each for each in items if each.class_ != "plain" or not each.positive]
         assert len(bench.heldout(id_)) >= 40, id_
-        # every report examines something: there, traps are reports that name another modality too
-        least = 0.25 if id_ == "exam_modality" else 0.4
+        # a list always lists and a report always examines: their traps lie inside the items
+        least = 0.2 if id_ in FULL else 0.4
         assert len(traps) / len(items) >= least, id_
 
 
