@@ -267,7 +267,11 @@ def _states_time(predicate: v.StatesTime, context: Context) -> Outcome:
     when = read(context.ruling.anchors.get(predicate.anchor))
     if when is None:
         return Outcome(False, f"{predicate.anchor} is not known in this case.")
+    near = re.compile(predicate.near or "", re.IGNORECASE)
+    unless = re.compile(predicate.unless, re.IGNORECASE) if predicate.unless else None
     for claim in context.report.claims:
+        if not near.search(claim.text) or (unless and unless.search(claim.text)):
+            continue
         for stated in times(claim.text):
             if abs((stated - when).total_seconds()) <= 60 * predicate.minutes:
                 return Outcome(True, f"The report states {predicate.anchor}.", claim.text)

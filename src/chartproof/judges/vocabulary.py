@@ -11,7 +11,7 @@
 | `cites_policy: id` | the report cites the document |
 | `lists: {table, where, since, until, or_absent}` | it cites every disclosed row in scope |
 | `states_value: {fact or derived, tolerance, near}` | it states the number(s) of the reference |
-| `states_time: {anchor, minutes}` | it states the time of an anchor |
+| `states_time: {anchor, minutes, near, unless}` | it states the time of an anchor |
 | `verdict: [yes, …]` | its verdict is one of these |
 | `all`, `any`, `not` | as logic has it |
 """
@@ -148,10 +148,17 @@ class StatesValue(Record):
 
 
 class StatesTime(Record):
-    """The report states the time of an anchor, give or take."""
+    """The report states the time of an anchor, give or take.
+
+    Attributes:
+        near: The time must stand in a sentence that matches.
+        unless: And in one that does not match this.
+    """
 
     anchor: str
     minutes: float = Field(default=1, ge=0)
+    near: Regex | None = None
+    unless: Regex | None = None
 
 
 class Verdicts(Record):
