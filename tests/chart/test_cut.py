@@ -86,6 +86,28 @@ def test_a_set_changes_number_and_text_together_and_keeps_the_reference(
     ]
 
 
+def test_a_set_value_leaves_no_trace_of_arithmetic_and_takes_its_own_flag(
+    store: Store, tmp_path: Path
+) -> None:
+    chart = edited(
+        store,
+        tmp_path / "c",
+        {"kind": "set", "table": "labevents", "values": {"valuenum": "= valuenum * 3 - 0.6"}},
+        {
+            "kind": "set",
+            "table": "labevents",
+            "where": {"labevent_id": 101},
+            "values": {"valuenum": "= 0.7::double + 0.1::double"},
+        },
+    )
+    rows = chart.query("select value, valuenum, flag from labevents order by labevent_id")
+    assert [tuple(row.values()) for row in rows] == [
+        ("0.8", 0.8, None),
+        ("3", 3.0, "abnormal"),
+        ("3.6", 3.6, "abnormal"),
+    ]
+
+
 def test_an_inserted_row_looks_like_its_neighbours(store: Store, tmp_path: Path) -> None:
     chart = edited(
         store,

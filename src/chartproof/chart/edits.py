@@ -77,9 +77,16 @@ class _Edit:
         if "valuenum" in values and "value" not in values:
             # the number a reader sees and the number a rule compares are one fact
             values["value"] = f"format('{{:g}}', ({values['valuenum']})::DOUBLE)"
-        changed = " or ".join(
-            f"{name} is distinct from ({new})::{self.table.columns[name]}"
-            for name, new in values.items()
+            values["valuenum"] = f"({values['value']})::DOUBLE"
+        if edit.table == "labevents" and "valuenum" in values and "flag" not in values:
+            number = f"({values['valuenum']})"
+            values["flag"] = (
+                "case when coalesce(ref_range_lower, ref_range_upper) is null then flag "
+                f"when {number} < ref_range_lower or {number} > ref_range_upper then 'abnormal' end"
+            )
+        changed = " or ".join(  # by what was asked for, not by what follows from it
+            f"{name} is distinct from ({values[name]})::{self.table.columns[name]}"
+            for name in edit.values
         )
         to = ", ".join(f"{name} = {new}" for name, new in values.items())
         return self._run(

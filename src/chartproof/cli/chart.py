@@ -51,7 +51,7 @@ def tool(
     case: options.CaseId,
     name: Annotated[str, typer.Argument(help="Name of a tool; `help` lists them.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="name=value; lists as [a, b].", metavar="ARGS…")
+        list[str] | None, typer.Argument(help="name=value; lists as \\[a, b].", metavar="ARGS…")
     ] = None,
     home: options.Home = options.HOME,
     edits: options.Edits = None,
