@@ -20,6 +20,7 @@ from typing import Any, cast
 import duckdb
 from pydantic import ValidationError
 
+from chartproof.chart.interrupt import interruptible
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
 from chartproof.chart.store import DIGESTS, INFO, LAYOUT, Store
@@ -107,7 +108,7 @@ class _Build:
             "memory_limit": self.memory_limit,
             "temp_directory": str(scratch / "spill"),
         }
-        with duckdb.connect(str(scratch / "staging.duckdb"), config=config) as db:
+        with interruptible(duckdb.connect(str(scratch / "staging.duckdb"), config=config)) as db:
             self._want(db)
             self._count_patients(db)
             done = {spec.name: self._table(db, spec) for spec in covered.values()}
@@ -217,7 +218,7 @@ class _Build:
             accounts=self.source.accounts(),
         )
         store = Store(self.work, info)
-        with duckdb.connect() as db:
+        with interruptible(duckdb.connect()) as db:
             odd = _odd_admissions(db, store.relation("admissions"))
             info = info.model_copy(
                 update={
@@ -315,11 +316,6 @@ def _disk_errors(work: Path) -> Generator[None]:
     """Say in words what the disk or the memory refused. The work done so far is kept."""
     try:
         yield
-    except RuntimeError as e:
-        # This is how DuckDB passes on Ctrl-C while a query runs.
-        if str(e) == "Query interrupted":
-            raise KeyboardInterrupt from e
-        raise
     except duckdb.OutOfMemoryException as e:
         raise ChartError(
             f"The build ran out of memory or of room to spill: {first_line(e)}",

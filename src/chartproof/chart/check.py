@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import duckdb
 
 from chartproof.chart.build import file_digest
+from chartproof.chart.interrupt import interruptible
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.store import DIGESTS, Store, quoted
 from chartproof.records.record import Record
@@ -58,7 +59,7 @@ def check(store: Store) -> tuple[Finding, ...]:
     files = tuple(_files(store))
     if files:
         return files
-    with duckdb.connect() as db:
+    with interruptible(duckdb.connect()) as db:
         return tuple(_rows(store, db))
 
 

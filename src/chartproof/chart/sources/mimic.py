@@ -17,6 +17,7 @@ from typing import IO, NoReturn
 
 import duckdb
 
+from chartproof.chart.interrupt import interruptible
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.intact import AGAIN, refuse_damaged
 from chartproof.chart.sources.source import Source
@@ -343,7 +344,7 @@ def _bad_integer(table: TableSpec, file: Path, header: tuple[str, ...], text: st
         f"try_cast({name} as double))"
         for name in whole
     )
-    with duckdb.connect() as db:
+    with interruptible(duckdb.connect()) as db:
         row = db.execute(
             f"select * from (select row_number() over () as n, * from "
             f"{_reader(file, dict.fromkeys(header, 'VARCHAR'))}) where {tests} order by n limit 1"
