@@ -11,15 +11,20 @@ with api.open_case(home / "cases", "post-ct-aki") as opened:
 ```
 """
 
-from chartproof.api.charts import Opened, call_tool, open_case
-from chartproof.api.steps import build_cases, grade, read_study, run, tables, write_site
-from chartproof.api.stores import build_store, source
-from chartproof.api.timeline import timeline
-from chartproof.catalog.read import policies, scenario, scenario_ids
-from chartproof.chart.chart import Chart
-from chartproof.chart.store import Store
-from chartproof.records.study import Study
-from chartproof.rules.engine import evaluate, from_facts
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from chartproof.api.timeline import timeline  # at once: a module has the same name
+
+if TYPE_CHECKING:
+    from chartproof.api.charts import Opened, call_tool, open_case
+    from chartproof.api.steps import build_cases, grade, read_study, run, tables, write_site
+    from chartproof.api.stores import build_store, source
+    from chartproof.catalog.read import policies, scenario, scenario_ids
+    from chartproof.chart.chart import Chart
+    from chartproof.chart.store import Store
+    from chartproof.records.study import Study
+    from chartproof.rules.engine import evaluate, from_facts
 
 __all__ = [
     "Chart",
@@ -43,3 +48,23 @@ __all__ = [
     "timeline",
     "write_site",
 ]
+
+_WHERE = {
+    "chartproof.api.charts": ("Opened", "call_tool", "open_case"),
+    "chartproof.api.steps": ("build_cases", "grade", "read_study", "run", "tables", "write_site"),
+    "chartproof.api.stores": ("build_store", "source"),
+    "chartproof.catalog.read": ("policies", "scenario", "scenario_ids"),
+    "chartproof.chart.chart": ("Chart",),
+    "chartproof.chart.store": ("Store",),
+    "chartproof.records.study": ("Study",),
+    "chartproof.rules.engine": ("evaluate", "from_facts"),
+}
+"""Each name is imported when it is first asked for: a server or a tool call needs few of them."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _WHERE.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
