@@ -53,6 +53,10 @@ class Chart:
             "async_threads": 0,
             "memory_limit": MEMORY,
             "temp_directory": "",
+            # an unknown type or function would be looked for among extensions on the disk
+            "autoload_known_extensions": False,
+            "autoinstall_known_extensions": False,
+            "python_enable_replacements": False,
         }
         db = duckdb.connect(":memory:", config=config)
         try:
@@ -62,6 +66,7 @@ class Chart:
                 _link(path.resolve(), link)
                 db.execute(f"attach '{link}' as chart (read_only)")
                 db.execute("use chart")
+            db.execute("set global TimeZone = 'UTC'")  # the machine's own would tell where it is
             db.execute("set enable_external_access = false")
             db.execute("set lock_configuration = true")
             found = db.execute("select subject_id from patients").fetchall()
