@@ -15,12 +15,15 @@ import duckdb
 
 from chartproof.chart.schema import tables
 from chartproof.errors import ToolRefusal
+from chartproof.tools.render import sound
 
 LONGEST = 20_000
 """Bytes of a query: parsing is not bounded by any limit, and takes seconds for a megabyte."""
 
 _NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 _TABLE_FUNCTIONS = {"unnest", "range", "generate_series"}
+_BY_NAME = {"aggregate", "array_aggr", "array_aggregate", "list_aggr", "list_aggregate"}
+"""Functions that call the aggregate which their second argument names."""
 _CLOCKS = {
     *("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"),
     *("current_user", "current_role", "session_user", "user", "current_catalog"),
@@ -35,10 +38,15 @@ def tables_of(db: duckdb.DuckDBPyConnection, query: str) -> tuple[str, ...]:
     Raises:
         ToolRefusal: It is not exactly one SELECT over the chart's tables with allowed functions.
     """
-    if len(query.encode()) > LONGEST:
+    size = len(query.encode("utf-8", "surrogatepass"))
+    if size > LONGEST:
         raise ToolRefusal(
-            f"The query takes {len(query.encode()):,} bytes; at most {LONGEST:,} are read.",
+            f"The query takes {size:,} bytes; at most {LONGEST:,} are read.",
             remedy="Ask something shorter.",
+        )
+    if sound(query) != query:
+        raise ToolRefusal(
+            "The query holds half of a character.", remedy="Send text that UTF-8 can hold."
         )
     try:
         statements = db.extract_statements(query)
@@ -133,11 +141,27 @@ class _Walk:
 
     def _function(self, node: dict[str, Any]) -> None:
         name = str(node["function_name"]).lower()
+        if name in _BY_NAME:
+            self._named_aggregate(name, node)
+        if name == "age" and len(node.get("arguments") or ()) == 2:
+            return  # between two times; with one it reads the clock
         if name in _TABLE_FUNCTIONS or name in allowed():
             return
         if node.get("is_operator") and not name[:1].isalpha() and not name.startswith("_"):
             return
         raise _not_allowed(name)
+
+    def _named_aggregate(self, name: str, node: dict[str, Any]) -> None:
+        """Refuse an aggregate that is named by anything but a text that is allowed."""
+        given = cast("list[dict[str, Any]]", node.get("arguments") or [])
+        literal = given[1].get("expression", {}).get("literal") if len(given) > 1 else None
+        if not literal or literal.get("kind") != "STRING":
+            raise ToolRefusal(
+                f"`{name}` takes the name of an aggregate as a plain text.",
+                remedy=f"Write it so: {name}(list, 'sum').",
+            )
+        if str(literal.get("text")).lower() not in allowed():
+            raise _not_allowed(str(literal.get("text")))
 
     def _define(self, ctes: Any) -> None:
         for each in cast("list[dict[str, Any]]", ctes if isinstance(ctes, list) else []):
