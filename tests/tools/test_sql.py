@@ -1,5 +1,6 @@
 import contextlib
 import json
+import resource
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
+from chartproof.tools.gateway import Gateway
 from chartproof.tools.statement import allowed, tables_of
+from chartproof.tools.trace import TraceWriter, read
 from chartproof.tools.worker import Worker
 
 HOSTILE = [
@@ -290,3 +293,80 @@ def test_no_function_is_allowed_that_reads_the_machine() -> None:
 def test_an_answer_survives_the_trace_as_it_was(ask: Any) -> None:
     answer = ask("sql", query="select 1.10::decimal(4,2) a, 'nan'::double b, [1] c, null d").answer
     assert json.loads(answer.model_dump_json())["rows"][0]["cells"] == answer.rows[0].cells
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("select '1'::inet", "not in the catalog"),  # once looked for among extensions on the disk
+        ("select list_aggregate([1, 2], 'reservoir_quantile', 0.5)", "`reservoir_quantile`"),
+        ("select [1, 2].list_aggr('reser' || 'voir_quantile', 0.5)", "as a plain text"),
+        ("select list_aggr([1])", "as a plain text"),
+        ("select age(timestamp '2150-01-01')", "`age` is not allowed"),
+        ("from labevents select " + ", ".join(["*"] * 300), "5,100 columns; at most 200"),
+        ("select " + "[" * 21 + "1" + "]" * 21, "more than 20 deep"),
+        ("select " + "{'a': " * 21 + "1" + "}" * 21, "more than 20 deep"),
+        ("select " + "[" * 900 + "1" + "]" * 900, "nested too deeply"),
+        ("select '\ud800'", "half of a character"),
+    ],
+)
+def test_what_was_once_a_hole_is_refused_and_the_worker_lives(
+    worker: Worker, query: str, why: str
+) -> None:
+    worker.query("select 1")
+    before = worker._process
+    with pytest.raises(ToolRefusal, match=why):
+        worker.query(query)
+    assert worker._process is before
+
+
+@pytest.mark.parametrize("depth", [20, 21, 200, 255, 300])
+def test_however_a_cell_is_nested_the_call_is_recorded_and_read_back(
+    full: Chart, tmp_path: Path, depth: int
+) -> None:
+    with TraceWriter(tmp_path / "trace.jsonl") as writer:
+        gateway = Gateway(full, {}, writer.write, clock=None)
+        gateway.call("sql", {"query": "select " + "[" * depth + "1" + "]" * depth})
+    (called,) = read(tmp_path / "trace.jsonl").calls
+    assert called.refused == (depth > 20)
+
+
+def test_memory_and_time_are_refused_in_the_same_words(full_path: Path) -> None:
+    worker = Worker(full_path, seconds=1)
+    said: set[str] = set()
+    for query in (
+        "select len(range(1000000000))",
+        "select list(a.range) from range(10000000) a, range(100) b",
+        "select count(*) from range(1000000) a, range(1000000) b where a.range < b.range",
+    ):
+        with pytest.raises(ToolRefusal) as caught:
+            worker.query(query)
+        said.add(str(caught.value))
+    worker.close()
+    assert len(said) == 1
+
+
+def test_no_answer_is_larger_than_its_cap(ask: Any) -> None:
+    wide = ", ".join(f"repeat('x', 3000) as c{n}" for n in range(200))
+    named = f'select 1 as "{"y" * 19_000}" from range(500)'
+    for query in (f"select {wide} from range(500)", named, "select range(5000) from range(500)"):
+        called = ask("sql", query=query)
+        assert not called.refused
+        assert len(called.model_dump_json()) < 2_500_000
+    assert max(map(len, ask("sql", query=named).answer.columns)) == 200
+
+
+def test_times_with_a_zone_do_not_tell_the_zone_of_the_machine(
+    full_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    with Chart.open(full_path) as chart:
+        told = chart.query("select '2150-01-01'::timestamptz::varchar as at")
+    assert told == [{"at": "2150-01-01 00:00:00+00"}]
+
+
+def test_the_worker_can_write_no_file_and_leaves_no_core(worker: Worker) -> None:
+    worker.query("select 1")
+    assert worker._process is not None
+    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
+        assert resource.prlimit(worker._process.pid, limit) == (0, 0)

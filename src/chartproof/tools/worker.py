@@ -26,14 +26,27 @@ from chartproof.tools.statement import failed, tables_of
 
 ROWS = 200
 """Rows that a query shows."""
+COLUMNS = 200
+"""Columns that a row may have."""
+NAME = 200
+"""Characters of a column's name; what is longer is cut."""
 TEXT = 400_000
-"""Characters that they take together."""
+"""Characters that rows take together, the names of their columns counted with each."""
+NESTED = 20
+"""Lists and structs within each other that a cell may hold: a trace is read back as JSON."""
 SECONDS = 5.0
 """How long a query may take."""
 MEMORY = 1 << 30
 """Bytes that a worker may take beyond what it has when the chart is open."""
 
 _START = 60.0
+_REPLY = 8 << 20
+"""Bytes of a reply that are read, whatever a worker may send."""
+_TOO_MUCH = (
+    "The query took longer than {seconds:g} s or more memory than there is.",
+    "Ask for less: filter, or aggregate.",
+)
+"""One refusal for both: which limit is met first differs from machine to machine."""
 _MAIN = "from chartproof.tools.worker import main; main()"
 
 
@@ -72,10 +85,7 @@ class Worker:
         if reply is None:
             _end(process)
             self._process = None
-            raise ToolRefusal(
-                f"The query took longer than {self._seconds:g} s or more memory than there is.",
-                remedy="Ask for less: filter, or aggregate.",
-            )
+            raise _too_much(self._seconds)
         if "refused" in reply:
             raise ToolRefusal(reply["refused"][0], remedy=reply["refused"][1])
         reply["tables"] = tuple(reply["tables"])
@@ -125,10 +135,15 @@ def _exchange(
     while not received.endswith(b"\n"):
         ready, _, _ = select.select([process.stdout], [], [], max(0.0, until - monotonic()))
         piece = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
-        if not piece:
+        if not piece or len(received) > _REPLY:
             return None
         received += piece
     return json.loads(received)
+
+
+def _too_much(seconds: float) -> ToolRefusal:
+    what, remedy = _TOO_MUCH
+    return ToolRefusal(what.format(seconds=seconds), remedy=remedy)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -157,8 +172,9 @@ def main() -> None:
             reply = run(chart, json.loads(line)["query"])
         except ToolRefusal as refusal:
             reply = {"refused": [refusal.what, refusal.remedy]}
-        except MemoryError:
-            reply = {"refused": ["The query took too much memory.", "Filter, or aggregate."]}
+        except (MemoryError, duckdb.OutOfMemoryException):
+            refusal = _too_much(hello["seconds"])
+            reply = {"refused": [refusal.what, refusal.remedy]}
         signal.setitimer(signal.ITIMER_REAL, 0)
         _reply(sys.stdout, reply)
 
@@ -168,13 +184,19 @@ def run(chart: Chart, query: str) -> dict[str, Any]:
 
     Raises:
         ToolRefusal: It is not allowed or fails.
+        duckdb.OutOfMemoryException: It took too much.
     """
     cursor = chart.cursor()
     try:
         read = tables_of(cursor, query)
         cursor.execute("begin transaction read only")
         cursor.execute(query)
-        columns = [str(column[0]) for column in cursor.description or ()]
+        columns = [_shortened(str(column[0])) for column in cursor.description or ()]
+        if len(columns) > COLUMNS:
+            raise ToolRefusal(
+                f"The query gives {len(columns):,} columns; at most {COLUMNS} are shown.",
+                remedy="Name those that you need.",
+            )
         rows: list[list[Any]] = []
         room, more, cut = TEXT, False, False
         while (row := cursor.fetchone()) is not None:
@@ -182,12 +204,17 @@ def run(chart: Chart, query: str) -> dict[str, Any]:
                 more = True
                 break
             cells: list[Any] = []
-            for value in row:
-                kept = _capped(plain(value))
+            for name, value in zip(columns, row, strict=True):
+                _flat(value)
+                kept = _capped(value)
                 cut = cut or kept[1]
                 cells.append(kept[0])
-                room -= len(str(kept[0]))
+                room -= len(name) + len(str(kept[0]))
             rows.append(cells)
+    except RecursionError as error:
+        raise ToolRefusal("The query is nested too deeply.", remedy="Write it flatter.") from error
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error as error:
         raise failed(error) from error
     finally:
@@ -195,14 +222,37 @@ def run(chart: Chart, query: str) -> dict[str, Any]:
     return {"columns": columns, "rows": rows, "tables": read, "more": more, "cut": cut}
 
 
+def _shortened(name: str) -> str:
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
+def _flat(value: Any) -> None:
+    """Refuse what is nested without end: neither a page nor a trace could hold it."""
+    inner = [value] if isinstance(value, list | tuple | dict) else []
+    for _ in range(NESTED):
+        if not inner:
+            return
+        inner = [
+            each
+            for outer in inner
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(each, list | tuple | dict)
+        ]
+    if inner:
+        raise ToolRefusal(
+            f"A cell nests lists or structs more than {NESTED} deep.",
+            remedy="Unnest it, or select parts of it.",
+        )
+
+
 def _capped(value: Any) -> tuple[Any, bool]:
-    text = value if isinstance(value, str) else None
-    if isinstance(value, list | dict):
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        if len(text) <= CELL:
-            return value, False
-    if text is None or len(text) <= CELL:
-        return value, False
+    """A cell as it is shown, and whether it was cut."""
+    if isinstance(value, list) and len(value) > CELL:
+        value = value[:CELL]  # its text will be longer than a cell all the same
+    kept = plain(value)
+    text = json.dumps(kept, ensure_ascii=False) if isinstance(kept, list | dict) else kept
+    if not isinstance(text, str) or len(text) <= CELL:
+        return kept, False
     return text[: CELL - 1] + "…", True
 
 
@@ -210,6 +260,8 @@ def _limit(memory: int) -> None:
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * os.sysconf("SC_PAGE_SIZE") + memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # should all else fail: no file is written
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _reply(out: TextIO, message: dict[str, Any]) -> None:
