@@ -63,9 +63,34 @@ def python() -> str:
     parts = [f"# Python API\n\n{inspect.getdoc(api)}\n"]
     for name in sorted(api.__all__):
         each = getattr(api, name)
-        shown = f"{name}{_signature(each)}" if inspect.isfunction(each) else name
+        shown = f"{name}{_short(_signature(each))}" if not inspect.isclass(each) else name
         parts.append(f"\n## `{name}`\n\n```text\n{shown}\n```\n\n{inspect.getdoc(each)}\n")
+        if inspect.isclass(each):
+            parts.append(_members(each))
     return "".join(parts)
+
+
+def _members(kind: type) -> str:
+    """Fields with their types, and what can be asked of one."""
+    fields = {
+        name: str(type_).replace("typing.", "").replace("<class '", "").removesuffix("'>")
+        for name, type_ in inspect.get_annotations(kind).items()
+        if not name.startswith("_") and name != "model_config"
+    }
+    lines = [f"- `{name}: {_short(type_)}`" for name, type_ in fields.items()]
+    for name, each in vars(kind).items():
+        found = each.__func__ if isinstance(each, classmethod | staticmethod) else each
+        if name.startswith("_") or not (inspect.isfunction(found) or isinstance(found, property)):
+            continue
+        about = (inspect.getdoc(found) or "").splitlines()
+        call = _short(_signature(found)) if inspect.isfunction(found) else ""
+        lines.append(f"- `{name}{call}` {about[0] if about else ''}".rstrip())
+    return "\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _short(text: str) -> str:
+    """Types without the modules that they come from."""
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])", "", text)
 
 
 def _plain(help_: str | None) -> str:

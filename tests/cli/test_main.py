@@ -59,6 +59,33 @@ def test_a_tool_prints_what_an_agent_would_read(home: Path) -> None:
     assert shown.stdout.startswith("call 1 · labs · ")
 
 
+def test_a_refused_call_ends_with_status_2(home: Path) -> None:
+    case = first_case(home, "post-ct-aki")
+    shown = chartproof("tool", case, "labs", "items=[50912]", "colour=red", "--in", home)
+    assert shown.returncode == 2
+    assert "has no argument `colour`" in shown.stdout
+
+
+def test_the_cases_of_a_scenario_that_is_none_are_no_empty_list(home: Path) -> None:
+    shown = chartproof("cases", "show", "--scenario", "nope", "--in", home)
+    assert shown.returncode == 2
+    assert "post-ct-aki" in shown.stderr
+
+
+def test_the_program_tells_its_version() -> None:
+    assert chartproof("--version").stdout.startswith("chartproof 0.")
+
+
+def test_a_wrong_entry_of_an_edit_file_is_answered_with_the_keys_known_there(
+    home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "edits.yaml"
+    path.write_text("id: x\nedits:\n- {kind: set, table: labevents, wher: {}, values: {value: 1}}")
+    shown = chartproof("chart", "show", "post-ct-aki", "--edits", path, "--in", home)
+    assert shown.returncode == 2
+    assert "SetRows has the keys kind, table, where, values." in " ".join(shown.stderr.split())
+
+
 def test_edits_are_taken_and_accounted_for(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "edits.yaml"
     edit = {"kind": "delete", "table": "labevents", "where": {"itemid": 50912}}
@@ -222,6 +249,6 @@ def test_a_picture_goes_into_a_folder_that_is_not_there_yet(
         id="t", title="T", population="–", columns=("system",), rows=((Cell(text="careful"),),)
     )
     monkeypatch.setattr(steps, "write_site", lambda *_, **__: (tmp_path / "index.html", [made]))
-    runs.report(tmp_path, svg=tmp_path / "a/b/board.svg", csv=tmp_path / "c/d")
+    runs.report(tmp_path, study="t", svg=tmp_path / "a/b/board.svg", csv=tmp_path / "c/d")
     assert "<svg" in (tmp_path / "a/b/board.svg").read_text()
     assert (tmp_path / "c/d/t.csv").exists()

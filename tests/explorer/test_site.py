@@ -34,7 +34,7 @@ class Page(HTMLParser):
 def site(home: Path) -> Path:
     study = Study(id="pages", cases="cases", systems=("careful", "fabricator", "unready"))
     api.run(home, study, most=2, workers=2)
-    page, _ = api.write_site(home, study="pages", title="pages")
+    page, _ = api.write_site(home, "pages", title="pages")
     return page.parent
 
 
@@ -56,10 +56,23 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
         assert not re.search(r"<script", path.read_text(encoding="utf-8"))
 
 
+def test_each_study_has_pages_of_its_own_and_no_leaderboard_counts_two(
+    home: Path, site: Path
+) -> None:
+    api.run(home, Study(id="second", cases="cases", systems=("careful",)), most=1)
+    page, second = api.write_site(home, "second")
+    links = Page(page).links
+    assert {"pages/pages/index.html", "pages/second/index.html"} <= set(links)
+    assert (site / "pages/pages/runs/fabricator").is_dir()
+    assert not (site / "pages/second/runs/fabricator").exists()
+    assert [row[0].text for row in second[0].rows] == ["careful"]
+    assert api.study_ids(home) == sorted({"pages", "second", *api.study_ids(home)})
+
+
 def test_a_fabricated_citation_is_struck_out(site: Path) -> None:
-    pages = list((site / "pages/runs/fabricator").glob("*.html"))
+    pages = list((site / "pages/pages/runs/fabricator").glob("*.html"))
     assert any('class="cite never"' in path.read_text(encoding="utf-8") for path in pages)
-    careful = list((site / "pages/runs/careful").glob("*.html"))
+    careful = list((site / "pages/pages/runs/careful").glob("*.html"))
     assert not any('class="cite never"' in path.read_text(encoding="utf-8") for path in careful)
 
 
@@ -68,12 +81,12 @@ def test_pages_of_credentialed_data_show_references_without_values(
 ) -> None:
     shut = load(home / "cases").model_copy(update={"tier": "credentialed"})
     monkeypatch.setattr("chartproof.api.steps.load", lambda _folder: shut)
-    api.write_site(home, study="pages")
-    run = next((home / "pages/runs/careful").glob("post-ct-aki*.html")).read_text("utf-8")
+    api.write_site(home, "pages")
+    run = next((home / "pages/pages/runs/careful").glob("post-ct-aki*.html")).read_text("utf-8")
     assert "labevents:" in run
     assert "mg/dL" not in run
     assert isinstance(shut, CaseSet)
-    api.write_site(home, study="pages", with_patient_text=True)
-    run = next((home / "pages/runs/careful").glob("post-ct-aki*.html")).read_text("utf-8")
+    api.write_site(home, "pages", with_patient_text=True)
+    run = next((home / "pages/pages/runs/careful").glob("post-ct-aki*.html")).read_text("utf-8")
     assert "contains patient text" in run
     assert "mg/dL" in run

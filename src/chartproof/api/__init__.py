@@ -18,7 +18,15 @@ from chartproof.api.timeline import timeline  # at once: a module has the same n
 
 if TYPE_CHECKING:
     from chartproof.api.charts import Opened, call_tool, open_case
-    from chartproof.api.steps import build_cases, grade, read_study, run, tables, write_site
+    from chartproof.api.steps import (
+        build_cases,
+        grade,
+        read_study,
+        run,
+        study_ids,
+        tables,
+        write_site,
+    )
     from chartproof.api.stores import build_store, source
     from chartproof.catalog.read import policies, scenario, scenario_ids
     from chartproof.chart.chart import Chart
@@ -44,6 +52,7 @@ __all__ = [
     "scenario",
     "scenario_ids",
     "source",
+    "study_ids",
     "tables",
     "timeline",
     "write_site",
@@ -51,7 +60,15 @@ __all__ = [
 
 _WHERE = {
     "chartproof.api.charts": ("Opened", "call_tool", "open_case"),
-    "chartproof.api.steps": ("build_cases", "grade", "read_study", "run", "tables", "write_site"),
+    "chartproof.api.steps": (
+        "build_cases",
+        "grade",
+        "read_study",
+        "run",
+        "study_ids",
+        "tables",
+        "write_site",
+    ),
     "chartproof.api.stores": ("build_store", "source"),
     "chartproof.catalog.read": ("policies", "scenario", "scenario_ids"),
     "chartproof.chart.chart": ("Chart",),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from chartproof.cases.build import find, load
 from chartproof.catalog.read import policies, read_yaml, scenario
@@ -16,6 +16,7 @@ from chartproof.interventions.audit import Audit, audit
 from chartproof.records.case import Case
 from chartproof.records.edit import EditFile
 from chartproof.records.label import Ruling
+from chartproof.records.trace import Called, Event
 from chartproof.rules.engine import evaluate
 from chartproof.rules.twins import bindings
 from chartproof.tools.gateway import Gateway
@@ -68,5 +69,11 @@ def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Generator
 
 def call_tool(chart: Chart, name: str, arguments: Mapping[str, Any]) -> str:
     """Call one tool as an agent would, and return the text that it would read."""
-    gateway = Gateway(chart, policies(), lambda _event: None)
-    return gateway.call(name, dict(arguments))
+    return called(chart, name, arguments).answer.text
+
+
+def called(chart: Chart, name: str, arguments: Mapping[str, Any]) -> Called:
+    """Call one tool as an agent would: its typed answer, and whether it was refused."""
+    events: list[Event] = []
+    Gateway(chart, policies(), events.append).call(name, dict(arguments))
+    return cast("Called", events[0])

@@ -28,9 +28,7 @@ def synthetic(
     study = Study(id="demo", cases="cases", systems=tuple(SCRIPTED_SYSTEMS))
     told = stage("Run scripted systems")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
-    return steps.write_site(
-        home, study="demo", title="chartproof demo", progress=stage("Grade and draw")
-    )
+    return steps.write_site(home, "demo", title="chartproof demo", progress=stage("Grade and draw"))
 
 
 def real(
@@ -49,7 +47,7 @@ def real(
     told = stage("Run the careful system")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
     return steps.write_site(
-        home, study="real", title="chartproof on real patients", progress=stage("Grade and draw")
+        home, "real", title="chartproof on real patients", progress=stage("Grade and draw")
     )
 
 

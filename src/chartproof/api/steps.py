@@ -21,6 +21,7 @@ from chartproof.records.case import Case, CaseSet
 from chartproof.records.cell import CellInfo
 from chartproof.records.study import Study
 from chartproof.records.table import Table
+from chartproof.runs import cells
 from chartproof.runs import study as studies
 from chartproof.runs.study import run_study
 
@@ -122,24 +123,38 @@ def grade(home: Path, *, study: str = "", progress: Count = _silent) -> list[Gra
     return list(graded(home, study=study, progress=progress))
 
 
-def tables(home: Path, *, study: str = "", progress: Count = _silent) -> list[Table]:
-    """The tables that the graded runs of a home give."""
+def study_ids(home: Path) -> list[str]:
+    """The studies of which a home holds runs.
+
+    Raises:
+        SpecError: There are none.
+    """
+    runs = home / "runs"
+    found = sorted({cells.study(folder).name for folder, _ in cells.cells(runs)})
+    if not found:
+        raise SpecError(f"There are no runs in {runs}.", remedy="Make some with `chartproof run`.")
+    return found
+
+
+def tables(home: Path, study: str, *, progress: Count = _silent) -> list[Table]:
+    """The tables that the graded runs of one study give: studies are never counted together."""
     return board([each.scored for each in graded(home, study=study, progress=progress)])
 
 
 def write_site(
     home: Path,
+    study: str,
     *,
-    study: str = "",
     title: str = "chartproof",
     with_patient_text: bool = False,
     progress: Count = _silent,
 ) -> tuple[Path, list[Table]]:
-    """Write the pages of a home's runs; returns the first page and the tables on it."""
+    """Write the pages of one study; returns the home's first page and the tables of the study."""
     manifest = load(home / "cases")
     found = grade(home, study=study, progress=progress)
     made = board([each.scored for each in found])
     site = Site(
+        study=study,
         title=title,
         tier=manifest.tier,
         tables=made,

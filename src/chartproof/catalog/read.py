@@ -1,12 +1,12 @@
 """The one reader of the catalogue. A file's name is its id; an unknown key is an error."""
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 import yaml
 from pydantic import ValidationError
@@ -131,10 +131,36 @@ def validated(raw: Any, record: type[R], name: str) -> R:
         more = f" ({error.error_count() - 1} more after it)" if error.error_count() > 1 else ""
         raise SpecError(
             f"{name}: `{where}` is not valid: {first['msg'].lower()}{more}.",
-            remedy=f"{record.__name__} has the keys {', '.join(_keys(record))}."
-            if len(first["loc"]) < 2
-            else "Correct that entry; records/ tells its form.",
+            remedy=" ".join(
+                f"{each.__name__} has the keys {', '.join(_keys(each))}."
+                for each in _around(record, first["loc"])
+            ),
         ) from error
+
+
+def _around(record: type[Record], place: Sequence[int | str]) -> list[type[Record]]:
+    """The innermost records that a place in one goes through; several where it may be any."""
+    around = [record]
+    for part in place:
+        if isinstance(part, int):
+            continue
+        fields = [each.model_fields[part] for each in around if part in each.model_fields]
+        inner = [kind for each in fields for kind in _records(each.annotation)]
+        tagged = [
+            each
+            for each in around
+            if "kind" in each.model_fields
+            and part in get_args(each.model_fields["kind"].annotation)
+        ]
+        around = inner or tagged or around
+    return around
+
+
+def _records(type_: Any) -> list[type[Record]]:
+    """The records that an annotation speaks of."""
+    if isinstance(type_, type) and issubclass(type_, Record):
+        return [type_]
+    return [kind for each in get_args(type_) for kind in _records(each)]
 
 
 def read_yaml(path: Path, record: type[R]) -> R:

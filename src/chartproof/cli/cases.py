@@ -41,7 +41,11 @@ def show(
 ) -> None:
     """List the cases."""
     from chartproof.cases.build import load
+    from chartproof.catalog.read import scenario as known_scenario
     from chartproof.labels import reference as labels
+
+    if scenario:
+        known_scenario(scenario)
 
     manifest = load(home / "cases")
     known = labels.read(home / "labels") if reference else {}

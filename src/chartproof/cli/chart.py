@@ -60,7 +60,7 @@ def tool(
 
     Example: chartproof tool post-ct-aki labs items=[50912] since=2150-01-01
     """
-    from chartproof.api.charts import call_tool, open_case
+    from chartproof.api.charts import called, open_case
 
     with open_case(home / "cases", case, edits) as opened:
         if name == "help":
@@ -76,11 +76,12 @@ def tool(
             )
             return
         given = dict(_argument(each) for each in arguments or [])
-        screen.out.print(
-            call_tool(opened.chart, name, given), markup=False, highlight=False, soft_wrap=True
-        )
+        made = called(opened.chart, name, given)
+        screen.out.print(made.answer.text, markup=False, highlight=False, soft_wrap=True)
         if opened.audit:
             account(opened.audit)
+        if made.refused:
+            raise typer.Exit(2)
 
 
 def account(audit: Any) -> None:

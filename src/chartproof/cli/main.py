@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 from traceback import walk_tb
+from typing import Annotated
 
 import typer
 
@@ -46,6 +47,22 @@ app = typer.Typer(
         "[bold]chartproof tool CASE labs items=creatinine[/]."
     ),
 )
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+    if version:
+        from importlib.metadata import version as of
+
+        typer.echo(f"chartproof {of('chartproof')}")
+        raise typer.Exit
+
+
 app.add_typer(store.app, name="store")
 app.add_typer(cases.app, name="cases")
 app.add_typer(chart.app, name="chart")

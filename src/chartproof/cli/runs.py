@@ -105,26 +105,36 @@ def report(
         ),
     ] = False,
 ) -> None:
-    """Grade the runs, print the leaderboard, write the pages."""
+    """Grade the runs; print each study's leaderboard and write its pages."""
     from chartproof.api import steps
     from chartproof.leaderboards.csv import text
     from chartproof.leaderboards.terminal import show
 
-    with screen.progress("Grade and draw") as progress:
-        page, tables = steps.write_site(
-            home,
-            study=study,
-            title=f"chartproof · {study or home.name}",
-            with_patient_text=with_patient_text,
-            progress=progress,
+    asked = [study] if study else steps.study_ids(home)
+    if svg is not None and len(asked) > 1:
+        raise SpecError(
+            f"One picture was asked for, and there are {len(asked)} studies: {', '.join(asked)}.",
+            remedy="Choose one with --study.",
         )
-    for table in tables[:2]:
-        screen.out.print(show(table))
-    if csv is not None:
-        csv.mkdir(parents=True, exist_ok=True)
-        for table in tables:
-            (csv / f"{table.id}.csv").write_text(text(table), encoding="utf-8")
-    if svg is not None:
-        svg.parent.mkdir(parents=True, exist_ok=True)
-        svg.write_text(screen.picture(show(tables[0])), encoding="utf-8")
-    screen.out.print(f"Pages: {page}")
+    for each in asked:
+        with screen.progress(f"Grade and draw {each}") as progress:
+            page, tables = steps.write_site(
+                home,
+                each,
+                title=f"chartproof · {each}",
+                with_patient_text=with_patient_text,
+                progress=progress,
+            )
+        if len(asked) > 1:
+            screen.out.rule(each)
+        for table in tables[:2]:
+            screen.out.print(show(table))
+        if csv is not None:
+            folder = csv if len(asked) == 1 else csv / each
+            folder.mkdir(parents=True, exist_ok=True)
+            for table in tables:
+                (folder / f"{table.id}.csv").write_text(text(table), encoding="utf-8")
+        if svg is not None:
+            svg.parent.mkdir(parents=True, exist_ok=True)
+            svg.write_text(screen.picture(show(tables[0])), encoding="utf-8")
+        screen.out.print(f"Pages: {page}")

@@ -97,4 +97,7 @@ def check(home: options.Home = options.HOME) -> None:
     if any(each.grave for each in found):
         screen.out.print("The store is damaged: build it again with --replace.")
         raise typer.Exit(1)
-    screen.out.print("The store is whole.")
+    screen.out.print(
+        "The store is whole."
+        + " What is listed is odd in the records themselves, and kept as they are." * bool(found)
+    )

@@ -85,4 +85,7 @@ def _name(cited: Citation) -> str:
             return f"call:{call}"
         case PolicyCitation(document=document, lines=lines):
             name = f"policy: {document}"
-    return name + (f" L{lines[0]}-L{lines[1]}" if lines else "")
+    if lines is None:
+        return name
+    first, last = lines
+    return f"{name} L{first}" + (f"-L{last}" if last != first else "")

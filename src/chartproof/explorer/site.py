@@ -1,5 +1,8 @@
 """Static pages: the leaderboard, the cases, and every run with its trace and its report.
 
+Below a home, `pages/<study>/` holds one study whole. `index.html` is the first page of the only
+study, or the list of several.
+
 No page runs a script or loads anything from elsewhere. Pages of credentialed data show references
 without values or text unless that is asked for, and are then stamped.
 """
@@ -30,6 +33,7 @@ from chartproof.records.trace import Trace
 
 PAGES = "pages"
 """Folder of all pages but the first. A home has folders `runs` and `cases` of its own."""
+FIRST = "index.html"
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,9 @@ class RunView:
 
     @property
     def page(self) -> str:
-        """Path of its page below the site."""
+        """Path of its page below the study's."""
         cell = self.cell
-        return f"{PAGES}/runs/{cell.system}/{cell.case}-{cell.arm}-{cell.attempt}.html"
+        return f"runs/{cell.system}/{cell.case}-{cell.arm}-{cell.attempt}.html"
 
 
 @dataclass(frozen=True)
@@ -59,21 +63,23 @@ class CaseView:
 
     @property
     def page(self) -> str:
-        """Path of its page below the site."""
-        return f"{PAGES}/cases/{self.case.id}.html"
+        """Path of its page below the study's."""
+        return f"cases/{self.case.id}.html"
 
 
 @dataclass(frozen=True)
 class Site:
-    """All that the pages show.
+    """All that the pages of one study show.
 
     Attributes:
+        study: Its id, the name of its folder.
         tables: In the order in which the first page shows them.
         tier: Inherited from the store.
         with_patient_text: Whether values and text of credentialed data may be shown.
         notes: Sentences that a reader must know before the numbers.
     """
 
+    study: str
     title: str
     tier: Tier
     tables: Sequence[Table]
@@ -87,13 +93,13 @@ class Site:
         """Whether only references may be shown."""
         return self.tier == "credentialed" and not self.with_patient_text
 
-    def write(self, out: Path, runs: Iterable[RunView]) -> Path:
-        """Write all pages below `out`; returns the first one, `index.html`."""
-        out.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(out / PAGES, ignore_errors=True)
-        (out / PAGES).mkdir()
+    def write(self, home: Path, runs: Iterable[RunView]) -> Path:
+        """Write all pages of the study below a home; returns the home's first, `index.html`."""
+        out = home / PAGES / self.study
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
         with as_file(files("chartproof.explorer") / "templates" / "style.css") as style:
-            shutil.copyfile(style, out / PAGES / "style.css")
+            shutil.copyfile(style, out / "style.css")
         links: dict[str, list[RunView]] = {}
         for view in runs:
             links.setdefault(view.cell.case, []).append(
@@ -103,16 +109,20 @@ class Site:
         for case in self.cases.values():
             self._page(out, case.page, "case.html", case=case, runs=links.get(case.case.id, []))
         for policy in self.policies.values():
-            self._page(out, f"{PAGES}/policies/{policy.id}.html", "policy.html", policy=policy)
-        self._page(
-            out,
-            "index.html",
-            "index.html",
-            tables=[(table, Markup(fragment(table))) for table in self.tables],
-            cases=self.cases.values(),
-            runs=links,
-        )
-        return out / "index.html"
+            self._page(out, f"policies/{policy.id}.html", "policy.html", policy=policy)
+        first = {
+            "tables": [(table, Markup(fragment(table))) for table in self.tables],
+            "cases": self.cases.values(),
+            "runs": links,
+        }
+        self._page(out, FIRST, "index.html", **first)
+        known = sorted(page.parent.name for page in (home / PAGES).glob(f"*/{FIRST}"))
+        if known == [self.study]:
+            page = self._render("index.html", f"{PAGES}/{self.study}/", FIRST, **first)
+        else:
+            page = self._render("studies.html", f"{PAGES}/{self.study}/", FIRST, studies=known)
+        (home / FIRST).write_text(page, encoding="utf-8")
+        return home / FIRST
 
     def _run(self, out: Path, view: RunView) -> None:
         ids: set[str] = set()
@@ -158,8 +168,13 @@ class Site:
         target = out / path
         target.parent.mkdir(parents=True, exist_ok=True)
         up = "../" * path.count("/")
-        html = self._templates.get_template(template).render(site=self, up=up, **values)
+        html = self._render(template, up, f"{up}../../{FIRST}", **values)
         target.write_text(html, encoding="utf-8")
+
+    def _render(self, template: str, up: str, front: str, **values: Any) -> str:
+        """A page. `up` leads from it to the study's folder, `front` to the home's first page."""
+        page = self._templates.get_template(template)
+        return page.render(site=self, up=up, front=front, **values)
 
     @cached_property
     def _templates(self) -> Environment:

@@ -40,7 +40,7 @@ def tables(runs: Sequence[Scored], *, draws: int = DRAWS) -> list[Table]:
             "Leaderboard",
             every,
             LEADERBOARD,
-            notes=(*notes, "w: Wilson's interval, for all cases are alike."),
+            notes=(*notes, "w beside an interval: Wilson's, for all cases came out alike."),
             draws=draws,
         ),
         grids.scenario_grid(by_system, draws=draws),

@@ -43,7 +43,9 @@ class Shown:
             for row in table.rows:
                 grid.add_row(*(Text(row[n].text) for n in part))
             yield grid
-        notes = (f"Population: {table.population}.", *table.notes)
+        named = zip(table.columns, table.about or ("",) * len(table.columns), strict=True)
+        about = [f"{name}: {why}" for name, why in named if why]
+        notes = (f"Population: {table.population}.", *table.notes, *about)
         yield Text("\n".join(notes), style="dim")
 
     def _parts(self, width: int) -> list[list[int]]:

@@ -190,6 +190,12 @@ def _sql(name: str) -> str:
 
 def _event_files(folder: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """Files of events, and the names of other Parquet files."""
+    if not folder.is_dir():
+        raise ChartError(
+            f"There is no folder `{folder}`.",
+            remedy="Name the folder of MEDS Parquet files. PhysioNet offers the open MIMIC-IV demo "
+            "in MEDS form; `make demo-real MEDS=FOLDER` reads it.",
+        )
     root = folder / "data" if (folder / "data").is_dir() else folder
     found = sorted(root.rglob("*.parquet"))
     events = tuple(file for file in found if _shape(file) is not None)
