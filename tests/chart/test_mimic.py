@@ -208,8 +208,10 @@ def test_odd_admissions_are_counted_not_refused(layout: Layout, tmp_path: Path) 
         (8000003, "2150-03-03 10:00:00", "2150-03-04 10:00:00"),
     )
     info = build(MimicSource(layout.root), tmp_path / "store")
-    assert "admissions: 1 end before they begin." in info.warnings
-    assert any("1 begin before an earlier one" in each for each in info.warnings)
+    first = "the first is hadm_id {} of patient 9000001."
+    assert f"admissions: 1 end before they begin; {first.format(8000001)}" in info.warnings
+    overlap = "admissions: 1 begin before an earlier one of the same patient ends; "
+    assert overlap + first.format(8000003) in info.warnings
     assert any("1 values of hadm_id stand on 2 rows" in each for each in info.warnings)
     assert sorted(ref for (ref,) in rows(tmp_path / "store", "admissions", "row_ref"))[-2:] == [
         "admissions:8000003",

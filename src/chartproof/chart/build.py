@@ -239,21 +239,26 @@ def _years(db: duckdb.DuckDBPyConnection, admissions: str) -> tuple[int, int] | 
 
 def _odd_admissions(db: duckdb.DuckDBPyConnection, admissions: str) -> tuple[str, ...]:
     """What is odd in the source and stays as it is: real records hold such admissions."""
-    row = db.execute(f"""
-        select count(*) filter (dischtime < admittime), count(*) filter (admittime < before),
-            count(*) filter (admittime is null)
-        from (
-            select *, max(dischtime) over (
-                partition by subject_id order by admittime, hadm_id
-                rows between unbounded preceding and 1 preceding) as before
-            from {admissions})""").fetchone()
-    backward, overlapping, timeless = cast("tuple[int, int, int]", row)
-    said = (
-        (backward, "end before they begin"),
-        (overlapping, "begin before an earlier one of the same patient ends"),
-        (timeless, "have no admittime"),
-    )
-    return tuple(f"admissions: {count} {what}." for count, what in said if count)
+    odd = {
+        "dischtime < admittime": "end before they begin",
+        "admittime < before": "begin before an earlier one of the same patient ends",
+        "admittime is null": "have no admittime",
+    }
+    said: list[str] = []
+    for condition, what in odd.items():
+        row = db.execute(f"""
+            select count(*), min(hadm_id), arg_min(subject_id, hadm_id)
+            from (
+                select *, max(dischtime) over (
+                    partition by subject_id order by admittime, hadm_id
+                    rows between unbounded preceding and 1 preceding) as before
+                from {admissions})
+            where {condition}""").fetchone()
+        count, hadm_id, subject_id = cast("tuple[int, int, int]", row)
+        if count:
+            first = f"the first is hadm_id {hadm_id} of patient {subject_id}"
+            said.append(f"admissions: {count} {what}; {first}.")
+    return tuple(said)
 
 
 def _origin(source: Source, wanted: tuple[int, ...] | None) -> str:
