@@ -1,0 +1,217 @@
+"""Full scale: MIMIC-IV's proportions, built from compressed CSV, and charts of stores of any size.
+
+    python bench/scale.py [--patients 100 1000] [--at FOLDER]
+
+The largest number is written as compressed CSV and built by `chartproof store build --mimic` in a
+process of its own, beside `zcat | wc -l` of the same files: rows, processor seconds and the peak of
+memory are the operating system's. The smaller ones are built without the CSV. Then the same patients
+are cut, opened and asked in stores of every size, in turn; a ratio near 1 says that they do not feel
+how many others there are. `--patients 100 1000 10000` writes 25 million rows (needs 3 GB of disk and
+some minutes), `--patients 100 1000 10000 100000` 250 million (needs 20 GB and an hour or more).
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from chartproof.chart.build import build
+from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
+from chartproof.hospital.source import SyntheticSource
+from chartproof.tools.gateway import Gateway
+
+sys.path.insert(0, str(Path(__file__).parent))
+from proportions import SUBJECT, Multitude
+
+POOL = 60
+"""Background patients of the synthetic hospital whose rows are drawn from."""
+ASKED = 12
+"""Patients that are cut and asked: those with most ICU rows of the first hundred, every size has them."""
+MOST_MEMORY = 4e9
+FLAT = 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a command took, as the operating system counts it."""
+
+    wall: float
+    cpu: float
+    peak: float
+    """Bytes of the largest single process."""
+
+
+def spent(command: list[str]) -> Spent:
+    """Run a command to its end.
+
+    Raises:
+        SystemExit: It failed.
+    """
+    began = perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            said.seek(0)
+            sys.exit(f"{' '.join(command)} failed:\n{said.read().decode(errors='replace')}")
+    return Spent(perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    began = perf_counter()
+    work()
+    return (perf_counter() - began) * 1e3
+
+
+def built_from_csv(multitude: Multitude, at: Path) -> Path:
+    """Write the CSV, count and build it; print how the two compare."""
+    csv = at / "csv"
+    began = perf_counter()
+    rows = sum(number for _, number in multitude.write(csv))
+    size = sum(file.stat().st_size for file in csv.rglob("*.gz"))
+    print(
+        f"{multitude.n:,} patients, {rows:,} rows in 41 tables, {size / 1e9:.2f} GB compressed, "
+        f"written in {perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+    chartproof = str(Path(sys.executable).with_name("chartproof"))
+    counting = spent(["sh", "-c", f"zcat {csv}/*/*.csv.gz | wc -l"])
+    building = spent([chartproof, "store", "build", "--mimic", str(csv), "--in", str(at)])
+    for name, took in (("zcat | wc -l", counting), ("store build", building)):
+        peak = f"  peak {took.peak / 1e9:.2f} GB" if took is building else ""
+        print(
+            f"{name:14}{took.wall:8.1f} s {rows / took.wall:12,.0f} rows/s"
+            f"{took.cpu:8.1f} processor seconds{peak}"
+        )
+    print(
+        f"{'ratio':14}{building.wall / counting.wall:8.1f} ×{'':20}"
+        f"{building.cpu / counting.cpu:7.1f} ×; memory below 4 GB: "
+        f"{'yes' if building.peak < MOST_MEMORY else 'NO'}; load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+    shutil.rmtree(csv)
+    store = Store.open(at / "store")
+    if sum(each.rows for each in store.info.coverage) != rows:
+        sys.exit("The store has not the rows that were written.")
+    on_disk = sum(file.stat().st_size for file in store.path.rglob("*.parquet"))
+    print(f"the store takes {on_disk / 1e9:.2f} GB: {on_disk / rows:.1f} bytes a row")
+    return store.path
+
+
+def asked(store: Store) -> list[int]:
+    """Patients that every store has, those with most charted rows first."""
+    with store.connect() as db:
+        found = db.execute(
+            "select subject_id from chartevents where subject_id < $last "
+            "group by all order by count(*) desc, 1",
+            {"last": SUBJECT + 100},
+        ).fetchall()
+    return [row[0] for row in found][:ASKED]
+
+
+def calls() -> list[tuple[str, dict[str, object]]]:
+    return [
+        ("patient", {}),
+        ("encounters", {}),
+        ("labs", {"items": ["creatinine"]}),
+        ("labs", {"items": ["%"]}),
+        ("lab_items", {"label": "creatinine"}),
+        ("charted", {"items": ["%"]}),
+        ("medication_orders", {}),
+        ("administrations", {}),
+        ("orders", {}),
+        ("notes", {}),
+        ("search_notes", {"text": "contrast"}),
+        ("sql", {"query": "select itemid, count(*) from chartevents group by all order by all"}),
+    ]
+
+
+def table(title: str, times: dict[str, dict[int, list[float]]], sizes: list[int]) -> bool:
+    """Print medians and ratios to the smallest; whether every ratio is flat."""
+    print(f"\n{title:44}" + "".join(f"{size:>10,}" for size in sizes) + "   largest ratio")
+    flat = True
+    for name, of in times.items():
+        medians = [statistics.median(of[size]) for size in sizes]
+        ratio = max(medians) / medians[0]
+        flat = flat and ratio <= FLAT
+        print(f"{name:44}" + "".join(f"{median:10.2f}" for median in medians) + f"{ratio:11.2f}")
+    return flat
+
+
+def ask(stores: dict[int, Path], at: Path, repeats: int) -> bool:
+    """Cut, open and ask the same patients in stores of every size, in turn."""
+    sizes = sorted(stores)
+    opened = {size: Store.open(stores[size]) for size in sizes}
+    patients = asked(opened[sizes[0]])
+    chart = at / "asked.chart"
+    times: dict[str, dict[int, list[float]]] = {
+        name: {size: [] for size in sizes} for name in ("cut a chart", "open it")
+    }
+    charts: dict[int, Path] = {}
+    for _ in range(2):
+        for patient in patients:
+            for size in sizes:
+                times["cut a chart"][size].append(
+                    milliseconds(lambda s=size, p=patient: cut(opened[s], p, chart))
+                )
+                times["open it"][size].append(milliseconds(lambda: Chart.open(chart).close()))
+    for size in sizes:
+        charts[size] = at / f"{size}.chart"
+        cut(opened[size], patients[0], charts[size])
+    flat = table("milliseconds, median of 24", times, sizes)
+    gateways = {size: Gateway(Chart.open(charts[size]), {}, lambda _event: None) for size in sizes}
+    rows = Chart.open(charts[sizes[0]]).query(
+        "select (select count(*) from labevents) as labs, (select count(*) from chartevents) as charted"
+    )[0]
+    times = {}
+    for name, arguments in calls():
+        taken = times[f"{name} {arguments or ''}"[:43]] = {size: [] for size in sizes}
+        for n in range(repeats + 2):
+            for size in sizes if n % 2 else reversed(sizes):
+                took = milliseconds(lambda s=size, c=name, a=arguments: gateways[s].call(c, a))
+                if n > 1:
+                    taken[size].append(took)
+    title = f"tools, {rows['labs']:,} labs, {rows['charted']:,} charted"
+    return table(title, times, sizes) and flat
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--patients", type=int, nargs="+", default=[100, 1000])
+    parser.add_argument("--at", type=Path, help="Folder to work in; kept. Else a temporary one.")
+    parser.add_argument("--repeats", type=int, default=20)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        at: Path = given.at or Path(temporary)
+        pool = at / "pool"
+        build(SyntheticSource(patients=POOL), pool)
+        *smaller, largest = sorted(given.patients)
+        stores: dict[int, Path] = {}
+        for size in (largest, *smaller):
+            home = at / str(size)
+            home.mkdir(parents=True, exist_ok=True)
+            if (home / "store").exists():
+                stores[size] = home / "store"
+            elif size == largest:
+                stores[size] = built_from_csv(Multitude(size, pool), home)
+            else:
+                stores[size] = home / "store"
+                build(Multitude(size, pool), stores[size])
+        flat = ask(stores, at, given.repeats)
+    print(f"\nevery ratio at most {FLAT}: {'yes' if flat else 'NO'}; load {os.getloadavg()[0]:.1f}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"this process, which only cuts and asks: peak {peak:.2f} GB")
+
+
+if __name__ == "__main__":
+    main()
