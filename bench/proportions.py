@@ -1,9 +1,9 @@
 """A multitude of patients in MIMIC-IV's proportions, made of the rows of the synthetic hospital.
 
-`proportions.csv` tells the rows of every table in the full release (364,627 patients, 903 million
-rows; mimic-code's `validate.sql`, v3.1 and 2.2 for ED and notes; ingredientevents is an estimate),
-what they belong to, and how unevenly they fall on it: the standard deviation of a log-normal weight,
-fitted to the open demo's medians and ninetieth percentiles.
+`proportions.csv` tells the rows of every table for each patient of the full release (903 million for
+364,627; mimic-code's `validate.sql`, v3.1 and 2.2 for ED and notes; ingredientevents is an estimate)
+or, of a dictionary, in all; what they belong to; and how unevenly they fall on it: the standard
+deviation of a log-normal weight, fitted to the open demo's medians and ninetieth percentiles.
 
 Cells are drawn from the synthetic hospital's own rows, a run of them for each encounter; identifiers
 and times are those of the encounter, so that tables join. The first hundred patients are the same
@@ -27,8 +27,6 @@ from chartproof.chart.sources.source import Source
 from chartproof.chart.store import Store, quoted
 from chartproof.records.store import Coverage, Tier
 
-ALL = 364_627
-"""Patients of the full release."""
 SUBJECT, ADMISSION, ICU, ED = 90_000_000, 80_000_000, 70_000_000, 75_000_000
 SERIAL = {"labevents": 0, "microbiologyevents": 0, "pharmacy": 40_000_000, "transfers": 30_000_000}
 """Tables whose key is a plain number, and where it begins."""
@@ -49,11 +47,11 @@ HOURLY = 84
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One table's share: how many rows, of what, how unevenly."""
+    """One table's share: how many rows for each patient, of what, how unevenly."""
 
     table: str
     of: str
-    rows: int
+    rows: float
     sigma: float
 
 
@@ -61,7 +59,9 @@ def shares() -> dict[str, Share]:
     """Every table's share of the full release."""
     with (Path(__file__).parent / "proportions.csv").open(encoding="utf-8") as file:
         return {
-            row["table"]: Share(row["table"], row["of"], int(row["rows"]), float(row["sigma"] or 0))
+            row["table"]: Share(
+                row["table"], row["of"], float(row["rows"]), float(row["sigma"] or 0)
+            )
             for row in csv.DictReader(file)
         }
 
@@ -105,7 +105,7 @@ class Multitude(Source):
         """SQL of a table's rows, over temporary tables that are put into `db`."""
         share = self.shares[table.name]
         if share.of == "dictionary":
-            return self._dictionary(table, share.rows)
+            return self._dictionary(table, int(share.rows))
         units = self.units[share.of]
         number = self.counts(share)
         units = units.append_column("n", pa.array(number))
@@ -160,12 +160,12 @@ class Multitude(Source):
         units = self.units[share.of].num_rows
         if share.table in ("patients", "admissions", "icustays", "edstays", "triage"):
             return np.ones(units, dtype=np.int64)
-        whole = {"patient": ALL} | {
+        many = {"patient": 1.0} | {
             each.of: each.rows
             for each in self.shares.values()
             if each.table in ("admissions", "icustays", "edstays")
         }
-        return _counts(share.table, units, share.rows / whole[share.of], share.sigma)
+        return _counts(share.table, units, share.rows / many[share.of], share.sigma)
 
     @cached_property
     def units(self) -> dict[str, pa.Table]:
@@ -175,13 +175,13 @@ class Multitude(Source):
         birth = np.datetime64("2110-01-01T08:00:00") + (patient * 7919 % 20_000).astype(
             "timedelta64[D]"
         )
-        admitted = np.repeat(patient, _counts("admissions", self.n, of["admissions"] / ALL, 1.0))
+        admitted = np.repeat(patient, _counts("admissions", self.n, of["admissions"], 1.0))
         nth = _nth(admitted)
         start = birth[admitted] + (nth * 200 + admitted % 30).astype("timedelta64[D]")
         length = np.clip(_weights("length", len(admitted), 1.05) * 4.85, 0.3, 60) * 86_400
         hadm = ADMISSION + np.arange(len(admitted))
         icu = np.flatnonzero(_uniform("icu", len(admitted)) < of["icustays"] / of["admissions"])
-        ed = np.repeat(patient, _counts("edstays", self.n, of["edstays"] / ALL, 0.8))
+        ed = np.repeat(patient, _counts("edstays", self.n, of["edstays"], 0.8))
         ed_nth = _nth(ed)
         first = np.searchsorted(admitted, ed)  # where the patient's admissions begin
         at = np.minimum(first + ed_nth, len(admitted) - 1)
