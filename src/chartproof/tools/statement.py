@@ -49,10 +49,12 @@ def tables_of(db: duckdb.DuckDBPyConnection, query: str) -> tuple[str, ...]:
             "The query holds half of a character.", remedy="Send text that UTF-8 can hold."
         )
     try:
-        statements = db.extract_statements(query)
+        kinds = [each.type for each in db.extract_statements(query)]
     except duckdb.Error as error:
         raise failed(error) from error
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+    except ValueError:  # a kind of statement that the Python of DuckDB has no name for
+        kinds = []
+    if kinds != [duckdb.StatementType.SELECT]:
         raise ToolRefusal("Exactly one SELECT is answered.", remedy="Send one SELECT, alone.")
     row = db.execute("select json_serialize_sql(?::varchar)", [query]).fetchone()
     parsed: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
