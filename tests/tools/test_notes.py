@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartproof.tools.notes import lines_of
+from chartproof.tools.notes import _small, lines_of
 
 
 def test_lines_are_cited_by_note_and_number(ask: Any) -> None:
@@ -99,3 +99,14 @@ def test_a_partial_read_looked_at_the_sections_that_begin_in_it(ask: Any) -> Non
     assert sections(3, 7) == ("Allergies", "Chief Complaint")
     assert sections(10, 13) == ()
     assert sections(1, 99) is None
+
+
+def test_case_is_no_matter_in_either(ask: Any) -> None:
+    for text in ("PENICILLINS", "penicillins", "Ct With INTRAVENOUS"):
+        assert [row for row in ask("search_notes", text=text).answer.rows if row.cells["hit"]]
+
+
+@given(st.text())
+def test_small_letters_stand_where_the_great_ones_stood(text: str) -> None:
+    assert len(_small(text + "\u0130")) == len(text) + 1
+    assert _small("CT \u0130").startswith("ct ")

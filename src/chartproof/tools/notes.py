@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -123,13 +124,12 @@ def search_notes(chart: Chart, request: SearchNotes) -> Answer:
     A hit may run across a line break. `hit` marks the lines that hold it. Synonyms, negation and
     history are yours to judge: read around a hit with `read_note`.
     """
-    phrases = [phrase.split() for phrase in request.text if phrase.split()]
+    phrases = [words for phrase in dict.fromkeys(request.text) if (words := _small(phrase).split())]
     if not phrases:
         raise ToolRefusal("There is nothing to look for.", remedy="Give a word or a phrase.")
-    pattern = re.compile(
-        "|".join(r"\s+".join(re.escape(word) for word in words) for words in phrases),
-        re.IGNORECASE,
-    )
+    # one pattern a phrase, in small letters on both sides: each then begins with a plain text that
+    # is looked for at once; all in one, whatever the case, would hold up the process for seconds
+    patterns = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
     kinds = (request.kind,) if request.kind else _KINDS
     where = Conditions()
     where.equal("hadm_id", request.hadm_id)
@@ -138,7 +138,7 @@ def search_notes(chart: Chart, request: SearchNotes) -> Answer:
     rows: list[dict[str, Any]] = []
     for kind in kinds:
         for note in chart.query(_TEXTS.format(table=kind, where=where), where.bound):
-            rows += _hits(note, pattern)
+            rows += _hits(note, patterns)
     asked = Asked(
         kinds,
         encounters=None if request.hadm_id is None else (request.hadm_id,),
@@ -194,17 +194,26 @@ def _note(chart: Chart, note_id: str) -> tuple[Kind, dict[str, Any]]:
     )
 
 
-def _hits(note: dict[str, Any], pattern: re.Pattern[str]) -> list[dict[str, Any]]:
-    """Lines that hold the pattern, and their neighbours, each once."""
-    text, lines = note["text"], lines_of(note["text"])
+def _small(text: str) -> str:
+    """Text in small letters, each character in its place."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small
+    return "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
+
+
+def _hits(note: dict[str, Any], patterns: Sequence[re.Pattern[str]]) -> list[dict[str, Any]]:
+    """Lines that hold one of the patterns, and their neighbours, each once."""
+    text, lines = _small(note["text"]), lines_of(note["text"])
     starts = [0]
     for each in lines:
         starts.append(starts[-1] + len(each) + 1)
     hit: set[int] = set()
-    for match in pattern.finditer(text):
-        first = bisect_right(starts, match.start())
-        last = bisect_right(starts, max(match.start(), match.end() - 1))
-        hit.update(range(first, last + 1))
+    for pattern in patterns:
+        for match in pattern.finditer(text):
+            first = bisect_right(starts, match.start())
+            last = bisect_right(starts, max(match.start(), match.end() - 1))
+            hit.update(range(first, last + 1))
     near = {n for line in hit for n in (line - 1, line, line + 1) if 1 <= n <= len(lines)}
     return [
         {
