@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from chartproof.api.timeline import timeline  # at once: a module has the same name
 
 if TYPE_CHECKING:
-    from chartproof.api.charts import Opened, call_tool, open_case
+    from chartproof.api.charts import Opened, call_tool, open_case, shell
     from chartproof.api.steps import (
         build_cases,
         grade,
@@ -51,6 +51,7 @@ __all__ = [
     "run",
     "scenario",
     "scenario_ids",
+    "shell",
     "source",
     "study_ids",
     "tables",
@@ -59,7 +60,7 @@ __all__ = [
 ]
 
 _WHERE = {
-    "chartproof.api.charts": ("Opened", "call_tool", "open_case"),
+    "chartproof.api.charts": ("Opened", "call_tool", "open_case", "shell"),
     "chartproof.api.steps": (
         "build_cases",
         "grade",

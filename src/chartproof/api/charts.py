@@ -1,5 +1,6 @@
 """Open a chart, plain or edited, and ask it things."""
 
+import os
 import tempfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ from chartproof.records.trace import Called, Event
 from chartproof.rules.engine import evaluate
 from chartproof.rules.twins import bindings
 from chartproof.tools.gateway import Gateway
+from chartproof.tools.interpreter import cache_of
+from chartproof.tools.python import Shell
+from chartproof.tools.python import shell as opened_shell
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,33 @@ def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Generator
                 yield Opened(case, chart, lambda: after, account, before)
 
 
-def call_tool(chart: Chart, name: str, arguments: Mapping[str, Any]) -> str:
-    """Call one tool as an agent would, and return the text that it would read."""
-    return called(chart, name, arguments).answer.text
+def shell() -> Shell:
+    """The shell of this machine: it runs Python in a jail. The first time it is made, in seconds.
+
+    Raises:
+        RunError: It cannot be had here, for want of what the message names.
+    """
+    return opened_shell(cache_of(os.environ, os.geteuid()))
 
 
-def called(chart: Chart, name: str, arguments: Mapping[str, Any]) -> Called:
+def call_tool(
+    chart: Chart, name: str, arguments: Mapping[str, Any], *, shell: Shell | None = None
+) -> str:
+    """Call one tool as an agent would, and return the text that it would read.
+
+    Args:
+        chart: The sealed chart.
+        name: Name of the tool.
+        arguments: What it is asked.
+        shell: What runs the tool `python`; without it there is no such tool.
+    """
+    return called(chart, name, arguments, shell=shell).answer.text
+
+
+def called(
+    chart: Chart, name: str, arguments: Mapping[str, Any], *, shell: Shell | None = None
+) -> Called:
     """Call one tool as an agent would: its typed answer, and whether it was refused."""
     events: list[Event] = []
-    Gateway(chart, policies(), events.append).call(name, dict(arguments))
+    Gateway(chart, policies(), events.append, shell=shell).call(name, dict(arguments))
     return cast("Called", events[0])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from chartproof.api.charts import shell
 from chartproof.api.scoring import Graded, graded
 from chartproof.cases.build import build, candidates, load
 from chartproof.cases.prompt import prompt as prompt_text
@@ -115,7 +116,14 @@ def run(
             "The study has no cells: no case fits its scenarios and arms.",
             remedy="`chartproof cases show` lists the cases.",
         )
-    return run_study(todo, policies(), clock=time.perf_counter, workers=workers, progress=progress)
+    return run_study(
+        todo,
+        policies(),
+        clock=time.perf_counter,
+        workers=workers,
+        shell=shell() if study.shell else None,
+        progress=progress,
+    )
 
 
 def grade(home: Path, *, study: str = "", progress: Count = _silent) -> list[Graded]:

@@ -60,7 +60,7 @@ def tool(
 
     Example: chartproof tool post-ct-aki labs items=[50912] since=2150-01-01
     """
-    from chartproof.api.charts import called, open_case
+    from chartproof.api.charts import called, open_case, shell
 
     with open_case(home / "cases", case, edits) as opened:
         if name == "help":
@@ -76,7 +76,7 @@ def tool(
             )
             return
         given = dict(_argument(each) for each in arguments or [])
-        made = called(opened.chart, name, given)
+        made = called(opened.chart, name, given, shell=shell() if name == "python" else None)
         screen.out.print(made.answer.text, markup=False, highlight=False, soft_wrap=True)
         if opened.audit:
             account(opened.audit)

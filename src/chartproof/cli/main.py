@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import cases, chart, demo, runs, scenario, store
+from chartproof.cli import cases, chart, demo, runs, scenario, shell, store
 from chartproof.cli.screen import complain
 from chartproof.errors import ChartproofError
 
@@ -69,6 +69,7 @@ app.add_typer(chart.app, name="chart")
 app.add_typer(scenario.app, name="scenario")
 app.command("tool")(chart.tool)
 app.command("run")(runs.run)
+app.command("shell")(shell.shell)
 app.command("grade")(runs.grade)
 app.command("report")(runs.report)
 app.command("demo")(demo.demo)

@@ -19,6 +19,14 @@ def run(
         int | None, typer.Option("--n", min=1, help="At most so many cases of each scenario.")
     ] = None,
     attempts: Annotated[int | None, typer.Option(min=1, help="Attempts for each case.")] = None,
+    shell: Annotated[
+        bool | None,
+        typer.Option(
+            "--shell/--no-shell",
+            help="Let systems run Python in a jail (`chartproof shell` says whether that works "
+            "here). Without it, as the study says: off, unless it asks.",
+        ),
+    ] = None,
     home: options.Home = options.HOME,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
 ) -> None:
@@ -41,7 +49,11 @@ def run(
         given = asked.model_dump(by_alias=True)
     else:
         given = {"id": "ad-hoc", "cases": "cases", "systems": tuple(system or ())}
-    changes = {"scenarios": tuple(scenario) if scenario else None, "attempts": attempts}
+    changes = {
+        "scenarios": tuple(scenario) if scenario else None,
+        "attempts": attempts,
+        "shell": shell,
+    }
     given |= {name: value for name, value in changes.items() if value is not None}
     asked = validated(given, Study, "The options")
     with screen.progress(f"Run {asked.id}") as progress:

@@ -16,6 +16,7 @@ class CellInfo(Document):
         outcome: As in the trace's last event.
         reason: Why there is no report; empty where there is one.
         calls: Tool calls made, refused ones included.
+        shell: Whether the system could run Python: `on` with the versions, or `off` and why.
     """
 
     study: str
@@ -29,4 +30,5 @@ class CellInfo(Document):
     outcome: Outcome
     reason: str = ""
     calls: int = 0
+    shell: str = ""
     seconds: float | None = None

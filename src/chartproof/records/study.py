@@ -19,6 +19,8 @@ class Study(Document):
         cases: Folder of a case set.
         scenarios: Only these; empty takes all.
         arms: Arms to run; `factual` is the record as it stands.
+        shell: Whether systems may run Python in a jail. Off unless asked for, so that a run does
+            not depend on the machine; asked for where it cannot be had, the study does not run.
         hypotheses: Named before the run, kept with the results.
     """
 
@@ -30,6 +32,7 @@ class Study(Document):
     attempts: int = Field(default=1, ge=1)
     prompt: str = "audit-v1"
     budget: Budget = Budget()
+    shell: bool = False
     hypotheses: tuple[str, ...] = ()
 
     @field_validator("systems", "scenarios", "arms")

@@ -49,12 +49,21 @@ class Scope(Record):
     total: int = 0
 
 
+class Artefact(Record):
+    """A file that a program left. It is kept in the run's folder under its digest."""
+
+    name: str
+    sha256: str
+    size: int
+
+
 class Answer(Record):
     """What a tool found: typed rows, and the text rendered from them.
 
     Attributes:
         columns: What the text shows of a row, in order. `cells` holds these and, where a column is
             composed (`item` of `label` and `itemid`), the table's own columns beside it.
+        files: What a program left; only the shell has any.
     """
 
     columns: tuple[str, ...] = ()
@@ -63,6 +72,7 @@ class Answer(Record):
     notes: tuple[str, ...] = ()
     """Lines for the reader: what is not covered, what was cut, how to see the rest."""
     text: str = ""
+    files: tuple[Artefact, ...] = ()
 
 
 class Started(Record):

@@ -1,8 +1,9 @@
 """The folder of one run: written whole or not at all, and never trusted when it is another run's.
 
 `<runs>/<study>/<system>/<case>/<arm>/<attempt>/` holds `trace.jsonl`, `report.md` (where there is a
-report) and `cell.json`. It is written beside its place under a name that begins with a dot and
-renamed when complete: a killed process leaves such a folder behind, which the next attempt removes.
+report), `cell.json` and, where the shell was on, `files/`: what programs left, by digest. It is
+written beside its place under a name that begins with a dot and renamed when complete: a killed
+process leaves such a folder behind, which the next attempt removes.
 """
 
 import shutil
@@ -17,6 +18,7 @@ from chartproof.records.cell import CellInfo
 CELL = "cell.json"
 TRACE = "trace.jsonl"
 REPORT = "report.md"
+FILES = "files"
 
 
 def place(  # noqa: PLR0917  the order of the path

@@ -17,8 +17,11 @@ from chartproof.runs import cells
 from chartproof.runs.process import AgentFailure, Interrupted
 from chartproof.runs.systems import System, digest_of
 from chartproof.tools.gateway import Gateway, specs
+from chartproof.tools.python import Shell
 from chartproof.tools.trace import TraceWriter
 
+NOT_ASKED = "off: the study does not ask for it"
+"""What a cell says of the shell where no system could run a program."""
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -50,10 +53,12 @@ def run(
     *,
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
+    shell: Shell | None = None,
 ) -> CellInfo:
     """Fill a cell, unless it stands already.
 
-    An agent that fails leaves a cell that says so. A failure of ours leaves one marked
+    With `shell`, the system may run Python in a jail; the files that it leaves are kept with the
+    run. An agent that fails leaves a cell that says so. A failure of ours leaves one marked
     `infrastructure`, which is run again and never scored.
 
     Raises:
@@ -61,7 +66,7 @@ def run(
         ChartError: The chart cannot be opened.
         Interrupted: `stopped` said so; there is no cell.
     """
-    told = _digests(task, system, policies)
+    told = _digests(task, system, policies, shell)
     standing = cells.stands(task.folder, told)
     if standing is not None:
         return standing
@@ -69,7 +74,15 @@ def run(
         return cells.write(
             task.folder,
             lambda part: _fill(
-                part, task, system, policies, chart, told=told, clock=clock, stopped=stopped
+                part,
+                task,
+                system,
+                policies,
+                chart,
+                shell=shell,
+                told=told,
+                clock=clock,
+                stopped=stopped,
             ),
         )
 
@@ -81,6 +94,7 @@ def _fill(
     policies: Mapping[str, Policy],
     chart: Chart,
     *,
+    shell: Shell | None,
     told: dict[str, str],
     clock: Callable[[], float],
     stopped: Callable[[], bool],
@@ -104,13 +118,15 @@ def _fill(
                 digests=told,
             )
         )
-        gateway = Gateway(chart, policies, record, clock=clock)
+        gateway = Gateway(
+            chart, policies, record, clock=clock, shell=shell, files=part / cells.FILES
+        )
         outcome: Outcome = "reported"
         reason = ""
         try:
             report = system.answer(
                 task.prompt,
-                _specs(),
+                _specs(shell is not None),
                 gateway.call,
                 task.budget,
                 clock=clock,
@@ -138,6 +154,7 @@ def _fill(
         outcome=outcome,
         reason=reason,
         calls=calls,
+        shell=shell.told() if shell else NOT_ASKED,
         seconds=seconds,
     )
 
@@ -149,7 +166,9 @@ def _chart_digest(path: Path, _changed: int, _size: int) -> str:
         return chart.digest()
 
 
-def _digests(task: Task, system: System, policies: Mapping[str, Policy]) -> dict[str, str]:
+def _digests(
+    task: Task, system: System, policies: Mapping[str, Policy], shell: Shell | None
+) -> dict[str, str]:
     """All that decides what a run does, part by part. Together they are the run digest."""
     try:
         stand = task.chart.stat()
@@ -160,10 +179,11 @@ def _digests(task: Task, system: System, policies: Mapping[str, Policy]) -> dict
         ) from error
     return {
         "prompt": digest(task.prompt),
-        "tools": digest(_specs()),
+        "tools": digest(_specs(shell is not None)),
         "chart": _chart_digest(task.chart, stand.st_mtime_ns, stand.st_size),
         "policies": digest({name: policy.digest for name, policy in sorted(policies.items())}),
         "system": system.digest(),
+        "shell": shell.digest() if shell else "off",
         "budget": digest(task.budget.model_dump()),
         "code": _code(),
     }
@@ -176,6 +196,6 @@ def _code() -> str:
 
 
 @cache
-def _specs() -> list[dict[str, Any]]:
+def _specs(shell: bool) -> list[dict[str, Any]]:
     """The tools on offer. Their schemas take as long to make as a run of a scripted system."""
-    return specs()
+    return specs(shell=shell)

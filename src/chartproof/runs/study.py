@@ -27,10 +27,13 @@ from chartproof.runs import cells
 from chartproof.runs.process import copied
 from chartproof.runs.run import Task, run
 from chartproof.runs.systems import SCRIPTED, Scripted, check
+from chartproof.tools.python import Shell
 
 LOCK = ".lock"
 """Held in a study's folder while a run is at work there."""
 
+_Given = tuple[dict[str, Policy], Callable[[], float], Shell | None]
+"""What each worker process is given: policies, clock, shell."""
 Progress = Callable[[CellInfo, int, int], None]
 """Called for each finished cell with how many are done and how many there are."""
 
@@ -79,6 +82,7 @@ def run_study(
     *,
     clock: Callable[[], float],
     workers: int = 1,
+    shell: Shell | None = None,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Fill the cells that do not stand yet; the cells of all tasks, in their order.
@@ -94,9 +98,9 @@ def run_study(
         for folder in sorted({cells.study(task.folder) for task in todo}):
             held.enter_context(_alone(folder))
         if workers > 1:
-            return _pooled(todo, policies, clock, workers, progress)
+            return _pooled(todo, (dict(policies), clock, shell), workers, progress)
         home = held.enter_context(tempfile.TemporaryDirectory(prefix="systems-"))
-        return _inline(todo, _Worker(Path(home), policies, clock, lambda: False), progress)
+        return _inline(todo, _Worker(Path(home), policies, clock, shell, lambda: False), progress)
 
 
 @contextlib.contextmanager
@@ -124,8 +128,7 @@ def _inline(todo: Sequence[Task], worker: "_Worker", progress: Progress) -> list
 
 def _pooled(
     todo: Sequence[Task],
-    policies: Mapping[str, Policy],
-    clock: Callable[[], float],
+    given: "_Given",
     workers: int,
     progress: Progress,
 ) -> list[CellInfo]:
@@ -136,7 +139,7 @@ def _pooled(
     with (
         tempfile.TemporaryDirectory(prefix="systems-") as home,
         ProcessPoolExecutor(
-            workers, context, initializer=_begin, initargs=(home, dict(policies), clock, flag)
+            workers, context, initializer=_begin, initargs=(home, *given, flag)
         ) as pool,
     ):
         try:
@@ -166,6 +169,7 @@ class _Worker:
     home: Path
     policies: Mapping[str, Policy]
     clock: Callable[[], float]
+    shell: Shell | None
     stopped: Callable[[], bool]
     _folder: Path | None = field(default=None)
     _systems: dict[str, Scripted] = field(default_factory=dict[str, Scripted])
@@ -176,18 +180,31 @@ class _Worker:
             own = Path(tempfile.mkdtemp(dir=self.home))
             self._folder = copied(SCRIPTED, own)
         system = self._systems.setdefault(task.system, Scripted(task.system, self._folder))
-        return run(task, system, self.policies, clock=self.clock, stopped=self.stopped)
+        return run(
+            task,
+            system,
+            self.policies,
+            clock=self.clock,
+            stopped=self.stopped,
+            shell=self.shell,
+        )
 
 
 _here: list[_Worker] = []
 """The worker of this process, where it is one of a pool."""
 
 
-def _begin(home: str, policies: dict[str, Policy], clock: Callable[[], float], flag: Flag) -> None:
+def _begin(
+    home: str,
+    policies: dict[str, Policy],
+    clock: Callable[[], float],
+    shell: Shell | None,
+    flag: Flag,
+) -> None:
     """Make this process a worker. Ctrl-C is its parent's to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    _here[:] = [_Worker(Path(home), policies, clock, flag.is_set)]
+    _here[:] = [_Worker(Path(home), policies, clock, shell, flag.is_set)]
 
 
 def _end_with(parent: int) -> None:

@@ -111,7 +111,7 @@ def digest_of(folder: Path, name: str = "") -> str:
     """SHA-256 over the program and data files of a folder, and a name."""
     whole = hashlib.sha256(name.encode())
     for path in sorted(folder.rglob("*")):
-        if path.suffix in {".py", ".toml", ".sql", ".yaml", ".md"} and path.is_file():
+        if path.suffix in {".py", ".toml", ".sql", ".txt", ".yaml", ".md"} and path.is_file():
             whole.update(path.relative_to(folder).as_posix().encode() + b"\0")
             whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()

@@ -11,6 +11,7 @@ from chartproof.tools import (
     notes,
     orders,
     policy,
+    python,
     sql,
 )
 from chartproof.tools.tool import Tool
@@ -27,5 +28,11 @@ TOOLS: tuple[Tool, ...] = (
     *notes.TOOLS,
     *sql.TOOLS,
     *policy.TOOLS,
+    *python.TOOLS,
 )
 """Every tool, in the order in which an agent is told of them."""
+
+
+def offered(*, shell: bool) -> tuple[Tool, ...]:
+    """The tools of a run with the shell or without."""
+    return tuple(tool for tool in TOOLS if shell or tool.reads != "shell")

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
@@ -13,9 +14,10 @@ from chartproof.chart.chart import Chart
 from chartproof.errors import RunError, ToolRefusal
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Answer, Called, Row
-from chartproof.tools import TOOLS, render
+from chartproof.tools import offered, render
 from chartproof.tools.belonging import Belonging
 from chartproof.tools.corpus import Corpus
+from chartproof.tools.python import Shell, ShellDoor
 from chartproof.tools.sql import WHOLE, SqlDoor
 from chartproof.tools.tool import Tool
 from chartproof.tools.trace import Recorder
@@ -28,13 +30,12 @@ SHORTENED = "…"
 """Stands in the trace where arguments were left out, and names those that were shortened."""
 OUTLINE = (2, 10, 200)
 """What the trace keeps of refused arguments: levels, entries of each, characters of a text."""
-_BY_NAME = {tool.name: tool for tool in TOOLS}
 Clock = Callable[[], float]
 
 
-def specs() -> list[dict[str, Any]]:
+def specs(*, shell: bool = False) -> list[dict[str, Any]]:
     """Every tool with its description and the JSON schema of its arguments."""
-    return [tool.spec() for tool in TOOLS]
+    return [tool.spec() for tool in offered(shell=shell)]
 
 
 class Gateway:
@@ -46,6 +47,8 @@ class Gateway:
         record: Takes each `Called` event, before the agent sees its answer.
         clock: Seconds, for the time a call took; None leaves times out, so that a trace is
             reproducible byte for byte.
+        shell: Runs programs of the agent; None offers no such tool.
+        files: Folder that keeps what they leave, each under its digest; None keeps none.
     """
 
     def __init__(
@@ -54,11 +57,17 @@ class Gateway:
         policies: Mapping[str, Policy],
         record: Recorder,
         clock: Clock | None = perf_counter,
+        *,
+        shell: Shell | None = None,
+        files: Path | None = None,
     ) -> None:
+        self._tools = {tool.name: tool for tool in offered(shell=shell is not None)}
+        self._shell = ShellDoor(shell, files) if shell else None
         self._sources: dict[str, Any] = {
             "chart": chart,
             "corpus": Corpus(policies),
             "sql": SqlDoor(chart),
+            "shell": self._shell,
         }
         self._belonging = Belonging(chart)
         self._record = record
@@ -68,7 +77,7 @@ class Gateway:
 
     def specs(self) -> list[dict[str, Any]]:
         """Every tool with its description and the JSON schema of its arguments."""
-        return specs()
+        return [tool.spec() for tool in self._tools.values()]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer one call with text that begins with its number. A refusal is an answer too.
@@ -97,28 +106,29 @@ class Gateway:
                 f"{type(error).__name__}: {str(error).splitlines()[:1]}.",
                 remedy="Report the call; the run is repeated, never scored.",
             ) from error
-        self._record(
-            Called(
-                call=self._calls,
-                tool=tool,
-                arguments=kept,
-                answer=answer,
-                digest=hashlib.sha256(answer.text.encode()).hexdigest(),
-                refused=refused,
-                milliseconds=(
-                    round((self._clock() - since) * 1000, 3)
-                    if self._clock is not None and since is not None
-                    else None
-                ),
-            )
+        called = Called(
+            call=self._calls,
+            tool=tool,
+            arguments=kept,
+            answer=answer,
+            digest=hashlib.sha256(answer.text.encode()).hexdigest(),
+            refused=refused,
+            milliseconds=(
+                round((self._clock() - since) * 1000, 3)
+                if self._clock is not None and since is not None
+                else None
+            ),
         )
+        self._record(called)
+        if self._shell is not None:
+            self._shell.done[self._calls] = called
         return answer.text
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
-        tool = _BY_NAME.get(name)
+        tool = self._tools.get(name)
         if tool is None:
             raise ToolRefusal(
-                f"There is no tool `{name}`.", remedy=f"Use one of: {', '.join(_BY_NAME)}."
+                f"There is no tool `{name}`.", remedy=f"Use one of: {', '.join(self._tools)}."
             )
         try:
             request = tool.request.model_validate(arguments)
@@ -126,9 +136,9 @@ class Gateway:
             raise _refusal(tool, error) from error
         self._belonging.check(request)
         answer = self._paged(tool, arguments, tool.answer(self._sources[tool.reads], request))
-        if tool.reads == "sql":
+        if tool.reads in ("sql", "shell"):
             answer = answer.model_copy(update={"rows": self._numbered(answer.rows)})
-        return answer.model_copy(update={"text": render.text(self._calls, name, answer)})
+        return answer.model_copy(update={"text": tool.text(self._calls, name, answer)})
 
     def _numbered(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         """Rows that are none of the chart are cited by this call."""

@@ -23,6 +23,8 @@ def page() -> str:
         arguments: dict[str, dict[str, Any]] = spec["parameters"].get("properties", {})
         required = spec["parameters"].get("required", [])
         parts.append(f"## {tool.name}\n\n{spec['description']}")
+        if tool.reads == "shell":
+            parts.append("Offered only where the shell is on: [how to](../how-to/shell.md).")
         if arguments:
             lines = ["| argument | | |", "|---|---|---|"]
             for name, argument in arguments.items():

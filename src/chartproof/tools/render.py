@@ -70,6 +70,11 @@ def cell(value: Any) -> str:
     return text.replace("|", "¦") if "|" in text else text
 
 
+def shown(text: str) -> str:
+    """A line as it is, without what a terminal may obey."""
+    return text if text.isprintable() else _CONTROL.sub("\ufffd", text)
+
+
 def line(row: Row, columns: Sequence[str]) -> str:
     """One row of an answer."""
     return _COLUMN.join([f"[{row.ref}]", *(cell(row.cells.get(name)) for name in columns)])

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from chartproof.records.trace import Answer
+from chartproof.tools import render
 
 
 class Request(BaseModel):
@@ -21,13 +22,17 @@ class Tool:
     """A name, a typed request, and a function from source and request to answer.
 
     Attributes:
-        reads: What `answer` takes first: the chart, the policy corpus, or the door to SQL.
+        reads: What `answer` takes first: the chart, the policy corpus, or the door to SQL or to
+            the shell.
+        text: The whole answer as the agent reads it, from the call's number, the tool's name and
+            the answer.
     """
 
     name: str
     request: type[Request]
     answer: Callable[[Any, Any], Answer]
-    reads: Literal["chart", "corpus", "sql"] = "chart"
+    reads: Literal["chart", "corpus", "sql", "shell"] = "chart"
+    text: Callable[[int, str, Answer], str] = render.text
 
     @property
     def description(self) -> str:

@@ -1,0 +1,313 @@
+"""A program in a jail: bubblewrap's arguments, a filter of system calls, and limits.
+
+What a program finds is listed, and nothing else is there: no network, no file of the machine that
+was not given, no process but its own. `/proc` is missing too unless it is asked for, for it tells
+where on the machine a mounted folder lies. There is no jail that is weaker: where one cannot be
+made, `check` says why and how to mend it.
+"""
+
+import json
+import os
+import re
+import select
+import shutil
+import socket
+import subprocess
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
+from typing import IO
+
+from chartproof.errors import RunError
+from chartproof.tools import cgroup
+from chartproof.tools.cgroup import Group
+from chartproof.tools.syscalls import program
+
+OLDEST = (0, 8)
+"""The first bubblewrap that can forbid further user namespaces."""
+NOBODY = 65534
+"""User and group within, and without where the machine's administrator starts it."""
+_NAMESPACES = (
+    "Allow unprivileged user namespaces (sysctl user.max_user_namespaces, "
+    "kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)."
+)
+_START = 30.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the processes of a jail may take.
+
+    Attributes:
+        memory: Bytes of address space of one process; of all together where a control group can
+            be made, temporary files included.
+        processes: Processes and threads together, where a control group can be made; else the
+            first program within has to bound itself (`tools.warden` does).
+        seconds: Processor time of one process.
+        file: Bytes of one file.
+        open_files: Open files of one process.
+    """
+
+    memory: int = 1 << 30
+    processes: int = 32
+    seconds: int = 25
+    file: int = 32 << 20
+    open_files: int = 256
+
+
+@dataclass(frozen=True)
+class Jail:
+    """What is within.
+
+    Attributes:
+        shared: Path within → file, folder or socket of the machine, read-only.
+        given: Path within → content of a read-only file.
+        scratch: Path within → bytes of a writable folder in memory. It is gone with the jail.
+        links: Path within → where the link leads.
+        environment: All of it.
+        directory: Where the program starts.
+        proc: Whether `/proc` is there. It shows where on the machine `shared` lies.
+        sockets: Kinds of socket that may be made; none reaches beyond the jail but a shared one.
+    """
+
+    shared: Mapping[str, Path]
+    given: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    scratch: Mapping[str, int] = field(default_factory=dict[str, int])
+    links: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    directory: str = "/tmp"
+    proc: bool = False
+    sockets: tuple[int, ...] = (socket.AF_UNIX,)
+    limits: Limits = field(default_factory=Limits)
+
+    def arguments(
+        self, files: Mapping[str, int], *, filter_: int, told: int, wait: int
+    ) -> list[str]:
+        """Bubblewrap's arguments.
+
+        Args:
+            files: Path within → descriptor that holds the content, for each of `given`.
+            filter_: Descriptor that holds the filter of system calls.
+            told: Descriptor to which the number of the process is written.
+            wait: Descriptor that is read before the program starts.
+        """
+        return [
+            *("--unshare-all", "--unshare-user", "--disable-userns", "--assert-userns-disabled"),
+            *("--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"),
+            *("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "jail", "--clearenv"),
+            *(
+                part
+                for path, place in self.shared.items()
+                for part in ("--ro-bind", str(place), path)
+            ),
+            *(part for path, place in self.links.items() for part in ("--symlink", place, path)),
+            *(("--proc", "/proc") if self.proc else ()),
+            *("--dev", "/dev", "--size", str(16 << 20), "--tmpfs", "/dev/shm"),
+            *("--remount-ro", "/dev"),
+            *(
+                part
+                for path, size in self.scratch.items()
+                for part in ("--size", str(size), "--tmpfs", path)
+            ),
+            *(
+                part
+                for path in self.given
+                for part in ("--perms", "0444", "--ro-bind-data", str(files[path]), path)
+            ),
+            *("--remount-ro", "/", "--chdir", self.directory),
+            *(
+                part
+                for name, value in self.environment.items()
+                for part in ("--setenv", name, value)
+            ),
+            *("--seccomp", str(filter_), "--info-fd", str(told), "--block-fd", str(wait)),
+        ]
+
+
+@dataclass(frozen=True)
+class Jailed:
+    """A program at work in a jail."""
+
+    process: subprocess.Popen[bytes]
+    group: Group
+
+
+@contextmanager
+def jailed(
+    jail: Jail,
+    command: Sequence[str],
+    *,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stdout: int | IO[bytes] = subprocess.PIPE,
+    stderr: int | IO[bytes] = subprocess.PIPE,
+    pass_fds: Sequence[int] = (),
+) -> Generator[Jailed]:
+    """Start a program in a jail; at the end nothing of it is left.
+
+    Args:
+        jail: What is within.
+        command: The program as the jail sees it, with its arguments.
+        stdin: As for `subprocess.Popen`, like `stdout`, `stderr` and `pass_fds`.
+        stdout: …
+        stderr: …
+        pass_fds: Descriptors that the program is given.
+
+    Raises:
+        RunError: The jail cannot be made.
+    """
+    limits = jail.limits
+    room = limits.memory + sum(jail.scratch.values())
+    with ExitStack() as held:
+        group = cgroup.made(room, limits.processes)
+        held.callback(group.close)
+        told, tell = pipe(held)
+        wait, go = pipe(held)
+        filter_ = _content(held, program(jail.sockets))
+        files = {path: _content(held, content) for path, content in jail.given.items()}
+        arguments = jail.arguments(files, filter_=filter_, told=tell.fileno(), wait=wait.fileno())
+        try:
+            process = subprocess.Popen(
+                [*_limited(limits), _bubblewrap(), *arguments, "--", *command],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(tell.fileno(), wait.fileno(), filter_, *files.values(), *pass_fds),
+                env={},
+                cwd="/",
+                start_new_session=True,  # Ctrl-C is for whoever drives the run
+                # the administrator starts it as somebody who may do nothing
+                user=NOBODY if os.geteuid() == 0 else None,
+                group=NOBODY if os.geteuid() == 0 else None,
+                extra_groups=[] if os.geteuid() == 0 else None,
+            )
+        except OSError as error:
+            raise RunError(
+                f"infrastructure: the jail cannot be started: {error.strerror}.", remedy=_NAMESPACES
+            ) from error
+        held.callback(_end, process)
+        tell.close()
+        within = _number_of(told)
+        if within is None:
+            raise RunError(
+                f"infrastructure: bubblewrap could not make the jail: {_last_words(process)}.",
+                remedy=_NAMESPACES,
+            )
+        group.add(within)
+        go.write(b"x")
+        yield Jailed(process, group)
+
+
+def check() -> str:
+    """What makes the jail here, with its version.
+
+    Raises:
+        RunError: There is no bubblewrap, it is too old, or the machine lets it make no namespaces.
+    """
+    path = _bubblewrap()
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"(\d+)\.(\d+)", said)
+    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+        raise RunError(
+            f"bubblewrap is too old: {said.strip() or 'it tells no version'}.",
+            remedy=f"Install version {'.'.join(map(str, OLDEST))} or later.",
+        )
+    program()
+    libraries = {
+        path: Path(path) for path in ("/usr", "/lib", "/lib64", "/bin") if Path(path).exists()
+    }
+    with jailed(Jail(shared=libraries, directory="/"), ["/bin/true"]) as tried:
+        words = _last_words(tried.process)
+        if tried.process.wait() != 0:
+            raise RunError(
+                f"bubblewrap can make no jail here: {words}.",
+                remedy=_NAMESPACES,
+            )
+    return f"bubblewrap {found[0]}"
+
+
+def bounds(limits: Limits) -> dict[str, str]:
+    """What bounds memory, processes and processor time of all processes together, here."""
+    group = cgroup.made(limits.memory, limits.processes)
+    group.close()
+    weak = {
+        "memory": "each process by itself (RLIMIT_AS)",
+        "pids": "the user's processes (RLIMIT_NPROC)",
+        "cpu": "each process by itself (RLIMIT_CPU)",
+    }
+    return {name: group.bounded.get(name, weak[name]) for name in cgroup.CONTROLLERS}
+
+
+def _bubblewrap() -> str:
+    return _program("bwrap", "bubblewrap")
+
+
+def _program(name: str, package: str) -> str:
+    path = shutil.which(name, path="/usr/local/bin:/usr/bin:/bin")
+    if path is None:
+        raise RunError(
+            f"{package} is not installed.",
+            remedy=f"Install it: apt-get install {package}, or dnf install {package}.",
+        )
+    return path
+
+
+def pipe(held: ExitStack) -> tuple[FileIO, FileIO]:
+    """The end that is read and the end that is written; closed with `held` at the latest."""
+    reading, writing = os.pipe()
+    return (
+        held.enter_context(FileIO(reading, "rb")),
+        held.enter_context(FileIO(writing, "wb")),
+    )
+
+
+def _content(held: ExitStack, content: bytes) -> int:
+    """A descriptor from which the content is read."""
+    file = held.enter_context(os.fdopen(os.memfd_create("content"), "w+b"))
+    file.write(content)
+    file.flush()
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
+    return file.fileno()
+
+
+def _number_of(told: FileIO) -> int | None:
+    """The process within, as the machine numbers it; None where there is none."""
+    received = bytearray()
+    while select.select([told], [], [], _START)[0]:
+        piece = told.read(4_096) or b""
+        received += piece
+        if not piece:
+            break
+    try:
+        return int(json.loads(received)["child-pid"])
+    except (ValueError, KeyError):
+        return None
+
+
+def _limited(limits: Limits) -> list[str]:
+    """What bounds each process. Their number is bounded within, where no other is counted."""
+    return [
+        _program("prlimit", "util-linux"),
+        f"--as={limits.memory}",
+        f"--cpu={limits.seconds}",
+        f"--fsize={limits.file}",
+        f"--nofile={limits.open_files}",
+        "--core=0",
+    ]
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> str:
+    if process.stderr is None:
+        return "it said nothing"
+    said = process.stderr.read(4_000).decode(errors="replace").strip().splitlines()
+    return said[-1].removeprefix("bwrap: ")[:300].rstrip(".") if said else "it said nothing"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
