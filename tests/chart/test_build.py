@@ -322,6 +322,8 @@ def test_too_little_disk_is_noticed_before_the_work(
     with pytest.raises(ChartError, match=r"needs about 90\.0 GB of disk.*has 10\.0 GB free"):
         build(source, tmp_path / "store")
     assert source.staged == []
+    # a few patients of a large source need little
+    assert build(source, tmp_path / "few", [9000001]).patients == 1
 
 
 def test_a_row_without_a_patient_is_refused(tmp_path: Path) -> None:

@@ -116,6 +116,13 @@ def test_the_timeline_cites_every_row(home: Path) -> None:
         (["tool", "post-ct-aki", "labs", "items"], "`items` is no argument"),
         (["store", "build"], "0 sources were given"),
         (["store", "build", "--mimic", "nowhere"], "nowhere"),
+        (["store", "build", "--duckdb", "nowhere"], "There is no file `nowhere`"),
+        (["store", "build", "--parquet", "nowhere"], "There is no folder `nowhere`"),
+        (["store", "build", "--mimic", "a", "--duckdb", "b"], "2 sources were given"),
+        (
+            ["store", "build", "--synthetic", "1", "--allow-missing", "emar"],
+            "mean nothing with `--synthetic`",
+        ),
         (["run", "study.yaml"], "study.yaml"),
         (["run", "--system", "careful", "--system", "careful"], "more than once: careful"),
         (

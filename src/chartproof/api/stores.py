@@ -6,8 +6,10 @@ from pathlib import Path
 from chartproof.chart.build import build
 from chartproof.chart.roster import read_roster
 from chartproof.chart.schema import tables
+from chartproof.chart.sources.duckdb_file import DuckdbSource
 from chartproof.chart.sources.meds import MedsSource
 from chartproof.chart.sources.mimic import MimicSource
+from chartproof.chart.sources.parquet import ParquetSource
 from chartproof.chart.sources.source import Source
 from chartproof.errors import SpecError
 from chartproof.hospital.source import SyntheticSource
@@ -22,6 +24,8 @@ def source(
     synthetic: int | None = None,
     mimic: Path | None = None,
     meds: Path | None = None,
+    duckdb: Path | None = None,
+    parquet: Path | None = None,
     per_rule: int = 2,
     seed: int = 1,
     allow_missing: tuple[str, ...] = (),
@@ -33,18 +37,44 @@ def source(
         synthetic: Number of background patients of an invented hospital.
         mimic: Folder in the official layout.
         meds: Folder of MEDS Parquet files.
+        duckdb: Database that mimic-code made of MIMIC-IV.
+        parquet: Folder of Parquet files named for MIMIC-IV's tables.
         per_rule: Cases that the hospital plants for each rule.
         seed: Of the hospital.
-        allow_missing: Tables, or `table.column`s, that a MIMIC folder may lack.
+        allow_missing: Tables, or `table.column`s, that MIMIC-IV in any of its forms may lack.
         ignore_columns: `table.column`s that it has beyond the schema.
+
+    Raises:
+        SpecError: Not exactly one source was given, or an option that it does not know.
+        ChartError: The source cannot be read, or lacks something.
     """
+    given = {
+        "--synthetic": synthetic,
+        "--mimic": mimic,
+        "--meds": meds,
+        "--duckdb": duckdb,
+        "--parquet": parquet,
+    }
+    asked = [flag for flag, value in given.items() if value is not None]
+    if len(asked) != 1:
+        raise SpecError(
+            f"{len(asked)} sources were given.", remedy=f"Give one of {', '.join(given)}."
+        )
+    if (allow_missing or ignore_columns) and asked[0] in {"--synthetic", "--meds"}:
+        raise SpecError(
+            f"`--allow-missing` and `--ignore-column` mean nothing with `{asked[0]}`.",
+            remedy="Leave them out: they are for MIMIC-IV's own tables.",
+        )
     if synthetic is not None:
         return SyntheticSource(patients=synthetic, seed=seed, per_rule=per_rule)
-    if mimic is not None:
-        return MimicSource(mimic, allow_missing=allow_missing, ignore=ignore_columns)
     if meds is not None:
         return MedsSource(meds)
-    raise SpecError("No source was given.", remedy="Give a number of patients or a folder.")
+    if duckdb is not None:
+        return DuckdbSource(duckdb, allow_missing, ignore_columns)
+    if parquet is not None:
+        return ParquetSource(parquet, allow_missing, ignore_columns)
+    assert mimic is not None
+    return MimicSource(mimic, allow_missing, ignore_columns)
 
 
 def build_store(

@@ -33,6 +33,8 @@ PATIENTS_A_BUCKET = 150
 MOST_BUCKETS = 64
 SHARE_OF_TEXT = 0.9
 """Bytes needed on disk per byte of source text: the staged table and its Parquet."""
+TEXT_A_PATIENT = 10_000_000
+"""More text than a patient has: thirty times the mean of MIMIC-IV."""
 
 Progress = Callable[[str, int], None]
 """Called with a table's name and its rows when it is done."""
@@ -68,7 +70,7 @@ def build(
     work = out.with_name(out.name + ".building")
     work.mkdir(parents=True, exist_ok=True)
     with _alone(work), _disk_errors(work):
-        _preflight(source, work)
+        _preflight(source, work, wanted)
         info = _Build(source, work, wanted, origin, progress, memory_limit).run()
         _publish(work, out)
     return info
@@ -341,8 +343,11 @@ def _disk_errors(work: Path) -> Generator[None]:
         ) from e
 
 
-def _preflight(source: Source, work: Path) -> None:
-    need = int(source.size() * SHARE_OF_TEXT)
+def _preflight(source: Source, work: Path, wanted: tuple[int, ...] | None) -> None:
+    kept = source.size()
+    if wanted is not None:
+        kept = min(kept, len(wanted) * TEXT_A_PATIENT)
+    need = int((kept + source.aside()) * SHARE_OF_TEXT)
     free = shutil.disk_usage(work).free
     if need > free:
         raise ChartError(

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from chartproof.cli import options, screen
-from chartproof.errors import SpecError
 
 app = typer.Typer(no_args_is_help=True, help="Build, check and show EHR stores.")
 
@@ -21,6 +20,13 @@ def build(
         Path | None, typer.Option(help="Folder in the official layout: hosp/ icu/ ed/ note/.")
     ] = None,
     meds: Annotated[Path | None, typer.Option(help="Folder of MEDS Parquet files.")] = None,
+    duckdb: Annotated[
+        Path | None, typer.Option(help="DuckDB file of MIMIC-IV, as mimic-code builds it.")
+    ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(help="Folder of MIMIC-IV as Parquet: hosp/labevents.parquet and the like."),
+    ] = None,
     patients: Annotated[
         Path | None, typer.Option(help="Take only these: a file with one subject_id a line.")
     ] = None,
@@ -46,16 +52,12 @@ def build(
     """Build the store below --in from one source. An interrupted build resumes."""
     from chartproof.api import stores
 
-    given = [each for each in (synthetic, mimic, meds) if each is not None]
-    if len(given) != 1:
-        raise SpecError(
-            f"{len(given)} sources were given.",
-            remedy="Give one of --synthetic N, --mimic DIR, --meds DIR.",
-        )
     source = stores.source(
         synthetic=synthetic,
         mimic=mimic,
         meds=meds,
+        duckdb=duckdb,
+        parquet=parquet,
         per_rule=per_rule,
         seed=seed,
         allow_missing=tuple(allow_missing or ()),

@@ -43,6 +43,10 @@ class Source(Protocol):
         """Bytes of text that will be read, for the check of free disk space."""
         return 0
 
+    def aside(self) -> int:
+        """Bytes of text that are put aside whole while building, whoever is asked for."""
+        return 0
+
     def accounts(self) -> tuple[Account, ...]:
         """Where each kind of event of an event-shaped source went. Asked after all staging."""
         return ()
@@ -57,3 +61,21 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Remove what the source has put into temporary folders, if anything."""
+
+
+def only_wanted(db: duckdb.DuckDBPyConnection, table: TableSpec) -> str:
+    """A WHERE clause that leaves out at once the patients that nobody asked for."""
+    asked = db.execute(
+        "select 1 from duckdb_tables() where temporary and table_name = 'wanted'"
+    ).fetchone()
+    if asked is None or not table.per_patient:
+        return ""
+    return " where subject_id in (select subject_id from wanted)"
+
+
+def is_of_the_machine(error: duckdb.Error) -> bool:
+    """Whether memory, disk or a pressed key ended a query, rather than what was read."""
+    return (
+        isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException)
+        or "no space left" in str(error).lower()
+    )
