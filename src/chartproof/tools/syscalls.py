@@ -16,8 +16,9 @@ from chartproof.errors import RunError
 
 NAMESPACES = 0x7E020080
 """CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID, -NET and -TIME among the flags of `clone`."""
-MACHINES = ("x86_64", "aarch64")
-"""Where the flags are the first argument of `clone` and the filter was tried."""
+MACHINES = {"x86_64": "X86_64", "aarch64": "AARCH64"}
+"""Kinds of machine for which there is a filter, and libseccomp's names of them."""
+_UNKNOWN = -1
 
 
 def allowed() -> tuple[str, ...]:
@@ -28,16 +29,17 @@ def allowed() -> tuple[str, ...]:
 
 
 @cache
-def program(families: tuple[int, ...] = (socket.AF_UNIX,)) -> bytes:
+def program(families: tuple[int, ...] = (socket.AF_UNIX,), machine: str = "") -> bytes:
     """The filter as the kernel takes it.
 
     Args:
         families: Kinds of socket that may be made, as `socket.AF_UNIX`.
+        machine: Kind of machine; none is this one.
 
     Raises:
         RunError: libseccomp or its Python door is missing, or the machine is of another kind.
     """
-    machine = os.uname().machine
+    machine = machine or os.uname().machine
     if machine not in MACHINES:
         raise RunError(
             f"There is no filter of system calls for {machine}.",
@@ -45,9 +47,13 @@ def program(families: tuple[int, ...] = (socket.AF_UNIX,)) -> bytes:
         )
     seccomp = _library()
     made = seccomp.SyscallFilter(seccomp.ERRNO(errno.ENOSYS))
+    here, there = seccomp.system_arch(), getattr(seccomp.Arch, MACHINES[machine])
+    if there != here:
+        made.add_arch(there)
+        made.remove_arch(here)
     for name in allowed():
-        number = _number(seccomp, name)
-        if number is not None:
+        number = seccomp.resolve_syscall(here, name)
+        if number != _UNKNOWN:  # as where libseccomp is older than the call
             made.add_rule(seccomp.ALLOW, number)
     made.add_rule(seccomp.ALLOW, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, NAMESPACES, 0))
     for family in families:
@@ -72,12 +78,3 @@ def _library() -> Any:
             remedy="Install it: apt-get install libseccomp2.",
         ) from error
     return pyseccomp
-
-
-def _number(seccomp: Any, name: str) -> int | None:
-    """The number of a system call here; None where there is none of that name."""
-    try:
-        number = seccomp.resolve_syscall(seccomp.system_arch(), name)
-    except (OSError, ValueError):
-        return None
-    return number if number >= 0 else None
