@@ -19,12 +19,26 @@ from chartproof.chart.cut import cut
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
 from chartproof.chart.store import Store
+from chartproof.errors import RunError
 from chartproof.records.store import Coverage, Tier
+from chartproof.tools.python import Shell
 
 settings.register_profile("chartproof", deadline=None)  # speed belongs in bench/
 settings.load_profile("chartproof")
 
 Rows = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def shell() -> Shell:
+    """What runs programs in a jail; a developer without one gets a skip that says why."""
+    try:
+        return api.shell()
+    except RunError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
 
 PATIENT: Rows = {
     "patients": [

@@ -76,7 +76,8 @@ def test_every_cell_of_a_study_is_filled_with_trace_report_and_digests(
         assert trace.started is not None
         assert trace.started.digests == cell.digests
         assert set(cell.digests) == {
-            "prompt", "tools", "chart", "policies", "system", "budget", "shell", "code"}  # fmt: skip
+            "prompt", "tools", "chart", "policies", "system", "budget", "shell", "code"
+        }  # fmt: skip
         assert (folder / cells.REPORT).read_text() == trace.report
         assert len(trace.calls) == cell.calls > 5
     assert (

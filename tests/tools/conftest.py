@@ -13,6 +13,7 @@ from chartproof.chart.store import Store
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Called, Event
 from chartproof.tools.gateway import Gateway
+from chartproof.tools.python import Shell
 
 SUBJECT, FIRST, SECOND, ICU, ED = 9000010, 8000010, 8000011, 7000010, 7500010
 
@@ -227,9 +228,11 @@ POLICIES = {
 class Agent:
     """Calls tools and keeps what the gateway recorded."""
 
-    def __init__(self, chart: Chart) -> None:
+    def __init__(self, chart: Chart, shell: Shell | None = None, files: Path | None = None) -> None:
         self.events: list[Event] = []
-        self.gateway = Gateway(chart, POLICIES, self.events.append, clock=None)
+        self.gateway = Gateway(
+            chart, POLICIES, self.events.append, clock=None, shell=shell, files=files
+        )
 
     def __call__(self, tool: str, /, **arguments: Any) -> Called:
         text = self.gateway.call(tool, arguments)
@@ -269,6 +272,12 @@ def full(full_path: Path) -> Chart:
 @pytest.fixture
 def ask(full: Chart) -> Agent:
     return Agent(full)
+
+
+@pytest.fixture
+def programmer(full: Chart, shell: Shell, tmp_path: Path) -> Agent:
+    """An agent that may run Python."""
+    return Agent(full, shell, tmp_path / "files")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import IO, Annotated, cast
 
@@ -235,7 +235,7 @@ class Head(Record):
     """What the first process of a jail says of the program."""
 
     status: int | None
-    files: tuple[tuple[str, int], ...] = Field(max_length=FILES)
+    files: tuple[tuple[str, Annotated[int, Field(ge=0, le=SIZE)]], ...] = Field(max_length=FILES)
     left: tuple[tuple[str, str], ...] = Field(max_length=100)
     left_count: int = Field(ge=0)
 
@@ -365,10 +365,16 @@ def _ended(started: Jailed, out: Heard, err: Heard, said: Heard) -> Ended:
         return Ended(None, out, err, ran_out=ran_out)
     files: list[tuple[str, bytes]] = []
     for name, length in head.files:
-        content, rest = rest[: max(0, length)], rest[max(0, length) :]
-        if len(content) == length and render.shown(name) == name:
+        content, rest = rest[:length], rest[length:]
+        if len(content) == length and _is_within(name):
             files.append((name, content))
     return Ended(head.status, out, err, tuple(files), head.left, head.left_count, ran_out)
+
+
+def _is_within(name: str) -> bool:
+    """Whether a name is that of a file below the folder, on one line."""
+    path = PurePosixPath(name)
+    return name.isprintable() and not path.is_absolute() and ".." not in path.parts
 
 
 TOOLS = (Tool(NAME, Python, python, reads="shell", text=text),)
