@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.redteam.attacks import STRANGER, THEIR_NOTE, THEIR_STAY
 from tests.tools.conftest import POLICIES, ROWS, SUBJECT
 
 from chartproof.chart.chart import Chart
@@ -15,33 +16,36 @@ from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.records.trace import Called, Event
 from chartproof.tools.gateway import Gateway
+from chartproof.tools.worker import Worker
 
-STRANGER, THEIR_STAY, THEIR_NOTE = 9000099, 8000099, "9000099-DS-1"
 CANARY = "canary7f3e"
 """Begins whatever must never be shown; a tail tells where it came from."""
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """A folder that must stay as it is, with a file whose content must never be shown."""
+    """A home that must stay as it is: a chart, and beside it what must never be shown."""
 
     folder: Path
-    chart: Path
+
+    @property
+    def chart(self) -> Path:
+        return self.folder / "cases" / "charts" / "0a1b.chart"
 
     @property
     def file(self) -> Path:
-        return self.folder / "secret.csv"
+        return self.folder / "labels" / "secret.csv"
 
     def filled(self) -> dict[str, str]:
         """What the slots of a hostile text stand for."""
         return {"file": str(self.file), "folder": str(self.folder), "chart": str(self.chart)}
 
     def stand(self) -> tuple[tuple[str, str], ...]:
-        """Every file of the folder, and the chart, with its digest."""
-        files = [each for each in sorted(self.folder.rglob("*")) if each.is_file()]
+        """Every file of the home with its digest, the chart among them."""
         return tuple(
-            (each.name, hashlib.sha256(each.read_bytes()).hexdigest())
-            for each in (*files, self.chart)
+            (str(each), hashlib.sha256(each.read_bytes()).hexdigest())
+            for each in sorted(self.folder.rglob("*"))
+            if each.is_file()
         )
 
 
@@ -103,12 +107,13 @@ def crowded(make_store: Callable[[dict[str, list[dict[str, Any]]]], Store]) -> S
 
 @pytest.fixture(scope="session")
 def canaries(crowded: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canaries]:
-    folder = tmp_path_factory.mktemp("beside")
-    (folder / "secret.csv").write_text(f"a,b\n{CANARY}-file,1\n")
-    chart = tmp_path_factory.mktemp("cut") / "c.chart"
-    cut(crowded, SUBJECT, chart)
+    found = Canaries(tmp_path_factory.mktemp("home"))
+    found.file.parent.mkdir()
+    found.file.write_text(f"a,b\n{CANARY}-file,1\n")
+    (found.folder / "labels" / "labels.jsonl").write_text(f'{{"verdict": "{CANARY}-verdict"}}\n')
+    (found.folder / "rules.sql").write_text(f"-- {CANARY}-rule\n")
+    cut(crowded, SUBJECT, found.chart)
     os.environ["CHARTPROOF_CANARY"] = f"{CANARY}-environment"
-    found = Canaries(folder, chart)
     before = found.stand()
     yield found
     del os.environ["CHARTPROOF_CANARY"]
@@ -124,9 +129,11 @@ def sealed(canaries: Canaries) -> Iterator[Chart]:
 class Door:
     """The gateway of one run, and what it recorded."""
 
-    def __init__(self, chart: Chart) -> None:
+    def __init__(self, chart: Chart, seconds: float | None = None) -> None:
         self.events: list[Event] = []
         self._gateway = Gateway(chart, POLICIES, self.events.append, clock=None)
+        if seconds is not None:  # an earlier deadline, so that a bomb takes no test's time
+            self._gateway._sources["sql"].worker = Worker(chart.path, seconds=seconds)
 
     def __call__(self, tool: Any, arguments: Any) -> Called:
         text = self._gateway.call(tool, arguments)

@@ -20,7 +20,10 @@ from chartproof.records.scored import Scored
 from chartproof.records.trace import Ended, Trace, digest
 from chartproof.reports.audit import parse
 from chartproof.runs import cells
+from chartproof.tools import TOOLS
 from chartproof.tools.trace import read
+
+_TOOLS = frozenset(tool.name for tool in TOOLS)
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ def graded(
                 system=cell.system,
                 arm=cell.arm,
                 attempt=cell.attempt,
+                tools=_TOOLS,
             ),
         )
     progress(len(found), len(found))

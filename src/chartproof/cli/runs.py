@@ -67,7 +67,8 @@ def run(
     failed = [cell for cell in cells if cell.outcome != "reported"]
     screen.out.print(f"{len(cells)} runs stand in {home / 'runs' / asked.id}.")
     for cell in failed[:10]:
-        screen.out.print(f"[yellow]{cell.system} on {cell.case}: {cell.outcome}, {cell.reason}[/]")
+        told = f"{cell.system} on {cell.case}: {cell.outcome}, {cell.reason}"
+        screen.out.print(f"[yellow]{screen.literal(told)}[/]")
     screen.out.print("Grade them with [bold]chartproof report[/].")
 
 

@@ -15,9 +15,18 @@ out = Console()
 err = Console(stderr=True)
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal may obey, but for line feeds and tabs."""
+
+
+def literal(text: str) -> str:
+    """Text from outside, to be printed as it stands: no markup, nothing that a terminal obeys."""
+    return escape(_CONTROL.sub("\ufffd", text))
+
+
 def complain(what: str, remedy: str) -> None:
     """Say what happened, then what to do."""
-    err.print(f"[bold red]{escape(what)}[/]\n{escape(remedy)}", soft_wrap=True)
+    err.print(f"[bold red]{literal(what)}[/]\n{literal(remedy)}", soft_wrap=True)
 
 
 SHORT = 24
@@ -40,7 +49,7 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
         whole = max(longest, len(column)) if longest <= SHORT else None
         made.add_column(column, overflow="fold", min_width=whole)
     for row in rows:
-        made.add_row(*map(escape, row))
+        made.add_row(*map(literal, row))
     out.print(made, crop=False)
 
 

@@ -1,7 +1,7 @@
 """From trace, report, ruling and grades to the one record that metrics read."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, cast
 
 from chartproof.judges.by_rule import applicable
@@ -13,7 +13,7 @@ from chartproof.records.case import Case
 from chartproof.records.grade import Grade
 from chartproof.records.report import PolicyCitation
 from chartproof.records.scored import Effort, GradedClaim, GradedItem, PolicyUse, Scored
-from chartproof.records.trace import Trace, Turn
+from chartproof.records.trace import Called, Trace, Turn
 
 ABOUT_NOBODY = ("d_", "policy", "coverage", "provider", "caregiver")
 """Beginnings of references to rows that are no patient's."""
@@ -30,8 +30,19 @@ def scored(
     system: str,
     arm: str = "factual",
     attempt: int = 1,
+    tools: Collection[str] | None = None,
 ) -> Scored:
-    """Put one run together. Grades of other runs are left aside."""
+    """Put one run together. Grades of other runs are left aside.
+
+    Args:
+        context: The run, read.
+        grades: Of this run, or among others of it.
+        case: What was asked.
+        system: Who answered.
+        arm: Which version of the chart.
+        attempt: Which of several.
+        tools: Names of the tools that there are; any other that was called counts as one.
+    """
     by_item = settled([grade for grade in grades if grade.run == context.run])
     ended = context.trace.ended
     report, ruling, scenario = context.report, context.ruling, context.scenario
@@ -64,7 +75,7 @@ def scored(
         claims=tuple(_claim(each.n, by_item) for each in report.claims),
         policy=_policy(context),
         criteria=tuple(_graded(each.id, each.weight, by_item) for each in applicable(context)),
-        effort=effort(context.trace),
+        effort=effort(context.trace, tools),
     )
 
 
@@ -85,8 +96,12 @@ def identifiers(context: Context) -> tuple[int, int]:
     return sum(1 for each in named if each in shown), len(named)
 
 
-def effort(trace: Trace) -> Effort:
-    """What a run used, as far as its trace tells."""
+UNKNOWN = "no such tool"
+"""Counts the calls of whatever there is not: its name is the agent's own words."""
+
+
+def effort(trace: Trace, tools: Collection[str] | None = None) -> Effort:
+    """What a run used, as far as its trace tells; with `tools`, by the names that those bear."""
     turns = [event for event in trace.events if isinstance(event, Turn)]
     tokens: int | None = None
     if turns and all(t.tokens_in is not None and t.tokens_out is not None for t in turns):
@@ -95,9 +110,13 @@ def effort(trace: Trace) -> Effort:
         )
     costs = [t.cost_usd for t in turns if t.cost_usd is not None]
     calls = trace.calls
+
+    def known(call: Called) -> str:
+        return call.tool if tools is None or call.tool in tools else UNKNOWN
+
     return Effort(
         turns=len(turns) or None,
-        calls=dict(sorted(Counter(call.tool for call in calls).items())),
+        calls=dict(sorted(Counter(map(known, calls)).items())),
         refused=sum(call.refused for call in calls),
         work_tokens=tokens,
         cost_usd=sum(costs) if turns and len(costs) == len(turns) else None,

@@ -17,6 +17,7 @@ from typing import IO, Any, NoReturn
 
 from chartproof.errors import RunError
 from chartproof.records.study import Budget
+from chartproof.tools.render import cell
 
 Call = Callable[[str, dict[str, Any]], str]
 """A tool call: name and arguments in, the answer's text out."""
@@ -32,7 +33,8 @@ class AgentFailure(RunError):  # noqa: N818  an outcome of a run, not a defect
     """The agent ended without a report, or broke the protocol or its budget."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(what, remedy="The run is kept and counts as the agent's.")
+        # what the agent said last is part of it: one line, and nothing that a terminal obeys
+        super().__init__(cell(what), remedy="The run is kept and counts as the agent's.")
 
 
 class Interrupted(RunError):  # noqa: N818  somebody's wish
