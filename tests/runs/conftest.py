@@ -117,7 +117,7 @@ class Seen:
         return self.report.rsplit('"verdict": "', 1)[1].split('"', 1)[0]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def person() -> type[Person]:
     """To put an invented patient together."""
     return Person

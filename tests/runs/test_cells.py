@@ -27,7 +27,7 @@ def test_a_cell_stands_after_it_was_written_and_reads_back(tmp_path: Path) -> No
     folder = cells.place(tmp_path, "s", "careful", "c", "factual", 1)
     cells.write(folder, fill)
     assert folder == tmp_path / "s" / "careful" / "c" / "factual" / "1"
-    assert cells.stands(folder, DIGESTS) == info()
+    assert cells.stands(folder, DIGESTS) == info().sealed()
     assert [path.name for path in sorted(folder.parent.iterdir())] == ["1"]
 
 
@@ -36,7 +36,7 @@ def test_a_cell_that_was_run_differently_is_refused_with_the_remedy(tmp_path: Pa
     cells.write(folder, fill)
     with pytest.raises(RunError, match=r"another chart\. Give the study a new id"):
         cells.stands(folder, {**DIGESTS, "chart": "other"})
-    assert cells.read(folder) == info()
+    assert cells.read(folder) == info().sealed()
 
 
 def test_a_failure_of_ours_is_run_again_and_an_agents_failure_is_kept(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_replay_on_the_same_chart_is_identical(
 ) -> None:
     trace = run(ask, tmp_path / "trace.jsonl")
     with Chart.open(full_path) as chart:
-        assert replay(chart, policies, trace) == ()
+        assert replay(chart, policies, trace).different == ()
 
 
 def test_a_replay_on_an_edited_chart_names_the_calls_that_saw_the_edit(
@@ -48,14 +48,14 @@ def test_a_replay_on_an_edited_chart_names_the_calls_that_saw_the_edit(
     )
     cut(full_store, 9000010, tmp_path / "edited.chart", [edit])
     with Chart.open(tmp_path / "edited.chart") as chart:
-        found = replay(chart, policies, trace)
+        found = replay(chart, policies, trace).different
     assert [(each.call, each.tool) for each in found] == [(4, "labs"), (6, "sql")]
     assert "line 5" in str(found[0])
 
 
 def test_a_replay_without_a_policy_names_the_search(ask: Any, full: Chart, tmp_path: Path) -> None:
     trace = run(ask, tmp_path / "trace.jsonl")
-    assert [each.tool for each in replay(full, {}, trace)] == ["policy_search"]
+    assert [each.tool for each in replay(full, {}, trace).different] == ["policy_search"]
 
 
 def test_times_are_no_difference(ask: Any, full: Chart, policies: Any) -> None:
@@ -65,11 +65,11 @@ def test_times_are_no_difference(ask: Any, full: Chart, policies: Any) -> None:
         for each in ask.events
         if isinstance(each, Called)
     )
-    assert replay(full, policies, Trace(events=slow)) == ()
+    assert replay(full, policies, Trace(events=slow)).different == ()
 
 
 def test_a_call_whose_arguments_were_shortened_is_passed_over(
     ask: Any, full: Chart, policies: Any
 ) -> None:
     ask("patient", x="y" * 70_000)
-    assert replay(full, policies, Trace(events=tuple(ask.events))) == ()
+    assert replay(full, policies, Trace(events=tuple(ask.events))).different == ()

@@ -1,3 +1,4 @@
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -18,20 +19,23 @@ from chartproof.records.trace import (
     Started,
     Trace,
 )
-from chartproof.tools.trace import TraceWriter, read, verify
+from chartproof.tools import render
+from chartproof.tools.trace import TraceWriter, examine, read, verify
 
+ANSWER = Answer(
+    columns=("value",),
+    rows=(Row(ref="labevents:1", cells={"value": "1,0 µmol\n¦", "valuenum": 1.0}),),
+    scope=Scope(tables=("labevents",)),
+)
+TEXT = render.text(1, "labs", ANSWER)
 EVENTS: tuple[Event, ...] = (
     Started(system="careful", case="c-1", arm="factual", attempt=1, digests={"prompt": "ab"}),
     Called(
         call=1,
         tool="labs",
         arguments={"items": [50912]},
-        answer=Answer(
-            rows=(Row(ref="labevents:1", cells={"value": "1,0 µmol\n¦", "valuenum": 1.0}),),
-            scope=Scope(tables=("labevents",)),
-            text="call 1",
-        ),
-        digest="00",
+        answer=ANSWER.model_copy(update={"text": TEXT}),
+        digest=hashlib.sha256(TEXT.encode()).hexdigest(),
     ),
     Reported(text="Yes."),
     Ended(outcome="reported"),
@@ -129,3 +133,35 @@ def test_a_writer_that_is_killed_leaves_every_event_it_had_written(tmp_path: Pat
     events = read(path).events
     assert len(events) in (known, known + 1)
     assert events[199] == Reported(text="199" * 500)
+
+
+@pytest.mark.parametrize(
+    ("update", "what"),
+    [
+        ({"digest": "0" * 64}, "has an answer of another digest than it says"),
+        ({"call": 2}, "follows call 0"),
+        ({"tool": "vitals"}, "has an answer whose text is not what its rows give"),
+    ],
+)
+def test_a_new_chain_does_not_hide_what_an_event_says_of_itself(
+    tmp_path: Path, update: dict[str, object], what: str
+) -> None:
+    called = EVENTS[1].model_copy(update=update)
+    path = write(tmp_path / "trace.jsonl", (EVENTS[0], called, *EVENTS[2:]))
+    assert (2, what) in [(fault.line, fault.what) for fault in examine(path).faults]
+
+
+@pytest.mark.parametrize(
+    ("order", "what"),
+    [
+        ((1, 2, 3), "line 1: call 1 (labs) stands where the opening event belongs"),
+        ((0, 0, 1, 2, 3), "line 2: the opening event is a second one"),
+        ((0, 1, 3), "line 3: the closing event says reported without a report"),
+        ((0, 1, 2, 3, 2), "line 5: the report follows the closing event"),
+    ],
+)
+def test_events_in_an_order_that_no_run_gives_are_told(
+    tmp_path: Path, order: tuple[int, ...], what: str
+) -> None:
+    path = write(tmp_path / "trace.jsonl", tuple(EVENTS[n] for n in order))
+    assert [str(fault) for fault in examine(path).faults] == [f"trace.jsonl, {what}."]

@@ -28,17 +28,24 @@ if TYPE_CHECKING:
         write_site,
     )
     from chartproof.api.stores import build_store, source
+    from chartproof.api.traces import Again, replay, verify
     from chartproof.catalog.read import policies, scenario, scenario_ids
     from chartproof.chart.chart import Chart
     from chartproof.chart.store import Store
+    from chartproof.records.proof import Fault, Verified
     from chartproof.records.study import Study
     from chartproof.rules.engine import evaluate, from_facts
+    from chartproof.tools.replay import Replayed
 
 __all__ = [
+    "Again",
     "Chart",
+    "Fault",
     "Opened",
+    "Replayed",
     "Store",
     "Study",
+    "Verified",
     "build_cases",
     "build_store",
     "call_tool",
@@ -48,6 +55,7 @@ __all__ = [
     "open_case",
     "policies",
     "read_study",
+    "replay",
     "run",
     "scenario",
     "scenario_ids",
@@ -56,6 +64,7 @@ __all__ = [
     "study_ids",
     "tables",
     "timeline",
+    "verify",
     "write_site",
 ]
 
@@ -71,11 +80,14 @@ _WHERE = {
         "write_site",
     ),
     "chartproof.api.stores": ("build_store", "source"),
+    "chartproof.api.traces": ("Again", "replay", "verify"),
     "chartproof.catalog.read": ("policies", "scenario", "scenario_ids"),
     "chartproof.chart.chart": ("Chart",),
     "chartproof.chart.store": ("Store",),
+    "chartproof.records.proof": ("Fault", "Verified"),
     "chartproof.records.study": ("Study",),
     "chartproof.rules.engine": ("evaluate", "from_facts"),
+    "chartproof.tools.replay": ("Replayed",),
 }
 """Each name is imported when it is first asked for: a server or a tool call needs few of them."""
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import cases, chart, demo, runs, scenario, shell, store
+from chartproof.cli import cases, chart, demo, runs, scenario, shell, store, traces
 from chartproof.cli.screen import complain
 from chartproof.errors import ChartproofError
 
@@ -72,6 +72,8 @@ app.command("run")(runs.run)
 app.command("shell")(shell.shell)
 app.command("grade")(runs.grade)
 app.command("report")(runs.report)
+app.command("verify")(traces.verify)
+app.command("replay")(traces.replay)
 app.command("demo")(demo.demo)
 
 

@@ -1,10 +1,11 @@
 """Grades on disk, one a line in `grades.jsonl` beside the trace. Re-judging adds to it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from chartproof.errors import JudgeError
 from chartproof.records.grade import Grade
+from chartproof.records.proof import Fault
 
 NAME = "grades.jsonl"
 
@@ -104,3 +105,40 @@ def settled(grades: Sequence[Grade]) -> dict[str, Grade]:
 
 def _rank(grade: Grade) -> tuple[bool, int]:
     return grade.grade == "ungraded", ORDER.index(grade.by)
+
+
+def faults(folder: Path, run: str, claims: Mapping[str, str]) -> tuple[Fault, ...]:
+    """What of the grades beside a trace does not belong to it; a line torn by a kill is no fault.
+
+    Args:
+        folder: Of the run.
+        run: Its run digest.
+        claims: Item → digest of the text, of each claim of its report.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return ()
+    found: list[Fault] = []
+    lines = path.read_bytes().split(b"\n")
+    for n, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            grade = Grade.model_validate_json(line)
+        except ValueError as error:
+            if n < len(lines):
+                why = str(error).splitlines()[-1].strip()
+                found.append(
+                    Fault(file=NAME, line=n, event="the line", what=f"is no grade ({why})")
+                )
+            continue
+        event = f"the grade of {grade.item}"
+        if grade.model_dump_json().encode() != line:
+            what = "was altered (other bytes say the same)"
+            found.append(Fault(file=NAME, line=n, event=event, what=what))
+        elif grade.run != run:
+            found.append(Fault(file=NAME, line=n, event=event, what="is of another run"))
+        elif grade.item.startswith("claim:") and claims.get(grade.item) != grade.digest:
+            what = "is of a claim that the report does not make there"
+            found.append(Fault(file=NAME, line=n, event=event, what=what))
+    return tuple(found)

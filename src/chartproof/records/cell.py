@@ -3,6 +3,7 @@
 from typing import Literal
 
 from chartproof.records.record import Document
+from chartproof.records.trace import digest
 
 Outcome = Literal["reported", "agent_failed", "infrastructure"]
 
@@ -17,6 +18,8 @@ class CellInfo(Document):
         reason: Why there is no report; empty where there is one.
         calls: Tool calls made, refused ones included.
         shell: Whether the system could run Python: `on` with the versions, or `off` and why.
+        trace: Hash of the trace's last event, so that no other trace can stand beside it.
+        seal: Of everything else here; see `sealed`.
     """
 
     study: str
@@ -32,3 +35,11 @@ class CellInfo(Document):
     calls: int = 0
     shell: str = ""
     seconds: float | None = None
+    trace: str = ""
+    seal: str = ""
+
+    def sealed(self) -> "CellInfo":
+        """The same with the seal that belongs to it."""
+        return self.model_copy(
+            update={"seal": digest(self.model_dump(mode="json", exclude={"seal"}))}
+        )

@@ -62,6 +62,11 @@ def cells(runs: Path) -> Iterator[tuple[Path, CellInfo]]:
             yield folder, found
 
 
+def text(info: CellInfo) -> str:
+    """A cell as its file holds it."""
+    return info.model_dump_json(indent=2) + "\n"
+
+
 def stands(folder: Path, digests: dict[str, str]) -> CellInfo | None:
     """The cell in a folder if it is complete and was run as `digests` say.
 
@@ -101,8 +106,8 @@ def write(folder: Path, fill: Callable[[Path], CellInfo]) -> CellInfo:
         if part.exists():
             shutil.rmtree(part)
         part.mkdir(parents=True)
-        info = fill(part)
-        (part / CELL).write_text(info.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        info = fill(part).sealed()
+        (part / CELL).write_text(text(info), encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)
         part.rename(folder)

@@ -16,6 +16,7 @@ from chartproof.records.trace import Called, Ended, Event, Reported, Started, di
 from chartproof.runs import cells
 from chartproof.runs.process import AgentFailure, Interrupted
 from chartproof.runs.systems import System, digest_of
+from chartproof.tools import corpus
 from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.python import Shell
 from chartproof.tools.trace import TraceWriter
@@ -70,6 +71,7 @@ def run(
     standing = cells.stands(task.folder, told)
     if standing is not None:
         return standing
+    corpus.keep(cells.study(task.folder) / corpus.KEPT, policies)
     with Chart.open(task.chart) as chart:
         return cells.write(
             task.folder,
@@ -142,6 +144,7 @@ def _fill(
             outcome, reason = "infrastructure", str(failure)
         seconds = round(clock() - began, 3)
         record(Ended(outcome=outcome, reason=reason, seconds=seconds))
+        proof = writer.proof
     return CellInfo(
         study=task.study,
         system=task.system,
@@ -156,6 +159,7 @@ def _fill(
         calls=calls,
         shell=shell.told() if shell else NOT_ASKED,
         seconds=seconds,
+        trace=proof,
     )
 
 
@@ -181,16 +185,16 @@ def _digests(
         "prompt": digest(task.prompt),
         "tools": digest(_specs(shell is not None)),
         "chart": _chart_digest(task.chart, stand.st_mtime_ns, stand.st_size),
-        "policies": digest({name: policy.digest for name, policy in sorted(policies.items())}),
+        "policies": corpus.fingerprint(policies),
         "system": system.digest(),
         "shell": shell.digest() if shell else "off",
         "budget": digest(task.budget.model_dump()),
-        "code": _code(),
+        "code": code(),
     }
 
 
 @cache
-def _code() -> str:
+def code() -> str:
     """Of the rooms between an agent and a chart."""
     return digest([digest_of(_PACKAGE / room) for room in ("runs", "tools")])
 

@@ -1,12 +1,21 @@
 """The policy corpus as the tools see it: documents by id, and an index by line."""
 
+import contextlib
+import hashlib
+import os
 import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from chartproof.errors import RunError
 from chartproof.records.policy import Policy
+from chartproof.records.trace import canonical, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +65,68 @@ class Corpus:
             ),
         )
         return index
+
+
+KEPT = "corpus"
+"""Folder of a study in which the corpora of its runs are kept, each under its fingerprint."""
+_POLICIES = TypeAdapter(dict[str, Policy])
+
+
+def fingerprint(policies: Mapping[str, Policy]) -> str:
+    """SHA-256 of a corpus: of all that its documents say."""
+    return digest(_plain(policies))
+
+
+def keep(folder: Path, policies: Mapping[str, Policy]) -> Path:
+    """Keep a corpus beside the runs that read it, so that they can be graded and made again.
+
+    The file's name is the SHA-256 of its bytes, which is the fingerprint. One that is there already
+    is left alone.
+
+    Raises:
+        RunError: The folder cannot be written.
+    """
+    path = folder / f"{fingerprint(policies)}.json"
+    if path.exists():
+        return path
+    half = folder / f".{path.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        half.write_text(canonical(_plain(policies)), encoding="utf-8")
+        half.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+        raise RunError(
+            f"The policies of the run could not be kept in {folder}: {error.strerror}.",
+            remedy="Free disk space or make the folder writable, and run again.",
+        ) from error
+    return path
+
+
+def kept(folder: Path, mark: str) -> dict[str, Policy] | None:
+    """The corpus of a fingerprint; None where none is kept under it.
+
+    Raises:
+        RunError: It is not what was kept.
+    """
+    path = folder / f"{mark}.json"
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be read: {error.strerror}.", remedy="Make it readable."
+        ) from error
+    try:
+        if hashlib.sha256(raw).hexdigest() == mark:
+            return _POLICIES.validate_json(raw)
+        why = "was altered: its digest is not its name"
+    except ValidationError as error:
+        why = f"is no corpus: {error.errors()[0]['msg'].lower()}"
+    raise RunError(f"{path} {why}.", remedy="Take it from a copy of the study, or run again.")
+
+
+def _plain(policies: Mapping[str, Policy]) -> dict[str, Any]:
+    return {name: policy.model_dump(mode="json") for name, policy in sorted(policies.items())}

@@ -28,6 +28,7 @@ DEEPEST = 20
 """Lists and objects within each other that arguments may have; no tool needs more than two."""
 SHORTENED = "…"
 """Stands in the trace where arguments were left out, and names those that were shortened."""
+NO_OBJECT = "The arguments are not an object."
 OUTLINE = (2, 10, 200)
 """What the trace keeps of refused arguments: levels, entries of each, characters of a text."""
 Clock = Callable[[], float]
@@ -171,9 +172,7 @@ class Gateway:
 def _kept(arguments: object) -> dict[str, Any]:
     """The arguments as the trace can keep them."""
     if not isinstance(arguments, Mapping):
-        raise ToolRefusal(
-            "The arguments are not an object.", remedy='Give names and values: {"page": 1}.'
-        )
+        raise ToolRefusal(NO_OBJECT, remedy='Give names and values: {"page": 1}.')
     _bounded(cast("Mapping[Any, Any]", arguments))
     try:
         kept = render.plain(cast("Mapping[str, Any]", arguments))

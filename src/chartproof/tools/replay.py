@@ -5,6 +5,7 @@ names of temporary files. A program that differs even so is run a second time: w
 disagrees with itself, it draws at random or reads a clock, and nothing is said of the chart.
 """
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,15 +13,20 @@ from dataclasses import dataclass
 from chartproof.chart.chart import Chart
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Answer, Called, Event, Row, Trace
-from chartproof.tools.gateway import SHORTENED, Gateway
+from chartproof.tools import TOOLS
+from chartproof.tools.gateway import NO_OBJECT, SHORTENED, Gateway
 from chartproof.tools.python import NAME as PROGRAM
 from chartproof.tools.python import Shell
+from chartproof.tools.worker import OVERRUN
 
 FLEETING = (
     (re.compile(r"0x[0-9a-f]{6,16}\b"), "0x…"),
     (re.compile(r"/tmp/tmp[0-9a-z_]{8}"), "/tmp/tmp…"),
 )
 """What differs from start to start, and what stands for it."""
+SHOWN = 40
+"""Lines that a difference shows."""
+_OF_CORPUS = frozenset(tool.name for tool in TOOLS if tool.reads == "corpus")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,51 +57,92 @@ class Difference:
                 return f"{what}, line {n + 1}: was {old!r}, is {new!r}"
         return f"{what}: same text, other rows or scope"
 
+    def diff(self) -> str:
+        """All lines that differ, as a unified diff; of a long one the beginning."""
+        lines = list(
+            difflib.unified_diff(
+                self.was.splitlines(),
+                self.now.splitlines(),
+                f"call {self.call} ({self.tool}) in the trace",
+                f"call {self.call} ({self.tool}) now",
+                lineterm="",
+                n=1,
+            )
+        )
+        more = len(lines) - SHOWN
+        return "\n".join([*lines[:SHOWN], *([f"… {more} more lines"] if more > 0 else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A call that cannot be made again, and why."""
+
+    call: int
+    tool: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of making the calls of a trace again.
+
+    Attributes:
+        identical: Calls that gave the same answer, byte for byte: text, rows and scope.
+        different: Those that did not.
+        unsteady: Programs that do not even agree with themselves.
+        passed: Calls that nobody can make again here.
+    """
+
+    identical: int
+    different: tuple[Difference, ...] = ()
+    unsteady: tuple[Difference, ...] = ()
+    passed: tuple[Passed, ...] = ()
+
 
 def replay(
-    chart: Chart, policies: Mapping[str, Policy], trace: Trace, *, shell: Shell | None = None
-) -> tuple[Difference, ...]:
-    """The calls of a trace whose answers differ on this chart; none where all are identical.
-
-    Calls that cannot be made again are passed over; see `passed_over`.
+    chart: Chart,
+    policies: Mapping[str, Policy] | None,
+    trace: Trace,
+    *,
+    shell: Shell | None = None,
+) -> Replayed:
+    """Make the calls of a trace again on this chart and compare.
 
     Args:
         chart: The chart of the run.
-        policies: The corpus of the run.
+        policies: The corpus that the run read; None where it is not kept, and the calls that read
+            it are passed over.
         trace: What the run recorded.
         shell: Runs the programs again; None passes them over.
     """
-    left = {call.call for call in passed_over(trace, shell=shell)}
     given = (shell or Shell(None)) if shell_was_on(trace) else None
-    now = _answers(chart, policies, trace.calls, given)
-    differing = [
-        (n, was)
-        for n, was in enumerate(trace.calls)
-        if was.call not in left and not _alike(was, now[n])
-    ]
-    if any(was.tool == PROGRAM for _, was in differing):
-        again = _answers(chart, policies, trace.calls, given)
-    else:
-        again = now
-    return tuple(
+    now = _answers(chart, policies or {}, trace.calls, given)
+    passed: list[Passed] = []
+    differing: list[int] = []
+    for n, (was, made) in enumerate(zip(trace.calls, now, strict=True)):
+        why = _unrepeatable(was, made, corpus=policies is not None, shell=shell is not None)
+        if why:
+            passed.append(Passed(was.call, was.tool, why))
+        elif not _alike(was, made):
+            differing.append(n)
+    again = now
+    if any(trace.calls[n].tool == PROGRAM for n in differing):
+        again = _answers(chart, policies or {}, trace.calls, given)
+    found = [
         Difference(
-            was.call, was.tool, was.answer.text, now[n].answer.text, _alike(now[n], again[n])
+            trace.calls[n].call,
+            trace.calls[n].tool,
+            trace.calls[n].answer.text,
+            now[n].answer.text,
+            _alike(now[n], again[n]),
         )
-        for n, was in differing
-    )
-
-
-def passed_over(trace: Trace, *, shell: Shell | None = None) -> tuple[Called, ...]:
-    """The calls that a replay does not make again.
-
-    A call that was refused for its size left its arguments shortened on the trace. A program runs
-    only where there is a shell.
-    """
-    return tuple(
-        call
-        for call in trace.calls
-        if (call.refused and call.arguments.keys() <= {SHORTENED})
-        or (shell is None and call.tool == PROGRAM and not call.refused)
+        for n in differing
+    ]
+    return Replayed(
+        identical=len(now) - len(passed) - len(found),
+        different=tuple(each for each in found if each.steady),
+        unsteady=tuple(each for each in found if not each.steady),
+        passed=tuple(passed),
     )
 
 
@@ -115,6 +162,21 @@ def _answers(
     for was in calls:
         gateway.call(was.tool, was.arguments)
     return [event for event in again if isinstance(event, Called)]
+
+
+def _unrepeatable(was: Called, now: Called, *, corpus: bool, shell: bool) -> str:
+    """Why a call cannot be made again; empty where it can."""
+    unkept = was.arguments.keys() == {SHORTENED} or NO_OBJECT in was.answer.text
+    if was.refused and unkept:
+        return "it was refused for its arguments, of which the trace keeps the beginning"
+    if was.tool in _OF_CORPUS and not corpus:
+        return "the policies that it read are not kept"
+    if was.tool == PROGRAM and not was.refused and not shell:
+        return "it ran a program, and there is no shell"
+    for each, when in ((was, "then"), (now, "now")):
+        if each.refused and OVERRUN in each.answer.text:
+            return f"its query was ended by the deadline {when}, which depends on the machine"
+    return ""
 
 
 def _alike(was: Called, now: Called) -> bool:

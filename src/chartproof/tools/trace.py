@@ -1,14 +1,35 @@
 """The trace on disk: one chained event a line, flushed as it happens, read back whole."""
 
+import codecs
+import hashlib
 import os
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from chartproof.errors import RunError
-from chartproof.records.trace import GENESIS, Entry, Event, Trace, chained
+from chartproof.records.proof import Fault
+from chartproof.records.trace import (
+    GENESIS,
+    Called,
+    Ended,
+    Entry,
+    Event,
+    Reported,
+    Started,
+    Trace,
+    Turn,
+    chained,
+)
+from chartproof.tools import TOOLS, render
+
+_TEXTS = {tool.name: tool.text for tool in TOOLS}
+"""How each tool writes its rows."""
 
 
 class TraceWriter:
@@ -17,6 +38,9 @@ class TraceWriter:
     Args:
         path: A file that does not exist yet: a trace is never continued, a run begins anew.
         fsync: Whether each event must survive a power cut too, at the price of a disk's pace.
+
+    Attributes:
+        proof: Hash of the last event written; the next is chained to it.
 
     Raises:
         RunError: The file exists, or cannot be written.
@@ -38,7 +62,7 @@ class TraceWriter:
         self._name = path.name
         self._fsync = fsync
         self._n = 0
-        self._previous = GENESIS
+        self.proof = GENESIS
 
     def write(self, event: Event) -> None:
         """Chain an event to the last one and write it.
@@ -46,7 +70,7 @@ class TraceWriter:
         Raises:
             RunError: The disk is full or gone.
         """
-        line, proof = chained(self._n, self._previous, event)
+        line, proof = chained(self._n, self.proof, event)
         try:
             self._file.write(line.encode() + b"\n")
             self._file.flush()
@@ -58,7 +82,7 @@ class TraceWriter:
                 remedy="Free disk space and run again.",
             ) from error
         self._n += 1
-        self._previous = proof
+        self.proof = proof
 
     def close(self) -> None:
         """Let go of the file."""
@@ -73,52 +97,213 @@ class TraceWriter:
         self.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A trace file, read to its end whatever is wrong with it.
+
+    Attributes:
+        trace: The events that could be read.
+        faults: Everything in the file that is not as it was written.
+        lost: Bytes after the last whole line: the beginning of an event that a kill cut off.
+        proof: Hash of the last event.
+    """
+
+    trace: Trace
+    faults: tuple[Fault, ...]
+    lost: int
+    proof: str
+
+
+def examine(path: Path) -> Examined:
+    """Check every byte of a trace, and name what is wrong by line and event.
+
+    The chain proves each line; beyond it the digest of each answer, the text that its rows give,
+    the numbers of the calls and the order of the events are checked.
+
+    Raises:
+        RunError: There is no trace, or it cannot be read.
+    """
+    *whole, rest = _bytes(path).split(b"\n")
+    events: list[Event] = []
+    faults: list[Fault] = []
+    before = frozenset((GENESIS,))
+    proof = GENESIS
+    due = called = 0
+    for n, raw in enumerate(whole, start=1):
+        found = _line(raw, due, before)
+        odd = _odd(found.event, events, called) if found.event else ()
+        faults += (
+            Fault(file=path.name, line=n, event=found.name, what=what)
+            for what in (*found.wrong, *odd)
+        )
+        due, before, proof = found.next, found.proofs, found.proof
+        if found.event:
+            events.append(found.event)
+        if isinstance(found.event, Called):
+            called = found.event.call
+    what = _rest(rest, due, before)
+    if what:
+        faults.append(Fault(file=path.name, line=len(whole) + 1, event=_guessed(rest), what=what))
+    torn = bool(rest) and not what
+    return Examined(
+        Trace(events=tuple(events), torn=torn), tuple(faults), len(rest) if torn else 0, proof
+    )
+
+
 def read(path: Path) -> Trace:
     """Read a trace and check its chain. A torn last line is told by `torn`, not an error.
 
     Raises:
         RunError: There is no trace, a line is not an event, or the chain does not hold.
     """
-    try:
-        *whole, rest = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise RunError(
-            f"The trace {path.name} cannot be read: {error.strerror}.",
-            remedy="Name the folder of a finished run.",
-        ) from error
+    *whole, rest = _bytes(path).split(b"\n")
     events: list[Event] = []
     previous = GENESIS
-    for n, each in enumerate(whole):
-        try:
-            event = Entry.model_validate_json(each).event
-        except ValidationError as error:
-            raise _altered(path, n, "is not an event") from error
-        line, previous = chained(n, previous, event)
-        if line.encode() != each:
-            raise _altered(path, n, "was altered, moved or taken from another trace")
-        events.append(event)
+    for n, raw in enumerate(whole):
+        found = _line(raw, n, frozenset((previous,)))
+        if found.event is None or found.wrong:
+            fault = Fault(file=path.name, line=n + 1, event=found.name, what=found.wrong[0])
+            raise RunError(str(fault), remedy="Do not score this run; repeat it.")
+        events.append(found.event)
+        previous = found.proof
     return Trace(events=tuple(events), torn=bool(rest))
 
 
 def verify(path: Path) -> str | None:
     """What is wrong with a trace, in one sentence; None where nothing is."""
     try:
-        trace = read(path)
+        found = examine(path)
     except RunError as error:
         return error.what
-    if trace.torn:
+    if found.faults:
+        return str(found.faults[0])
+    if found.trace.torn:
         return f"{path.name} ends within a line: the run was killed and its last event is lost."
-    if trace.ended is None:
+    if found.trace.ended is None:
         return f"{path.name} has no closing event: the run was cut off."
     return None
 
 
-def _altered(path: Path, n: int, how: str) -> RunError:
-    return RunError(
-        f"{path.name}, line {n + 1}: the event there {how}.",
-        remedy="Do not score this run; repeat it.",
-    )
+def named(event: Event) -> str:
+    """An event in a few words, as `call 3 (labs)`."""
+    match event:
+        case Called(call=call, tool=tool):
+            return f"call {call} ({tool})"
+        case Started():
+            return "the opening event"
+        case Turn():
+            return "the model's turn"
+        case Reported():
+            return "the report"
+        case Ended():
+            return "the closing event"
 
 
 Recorder = Callable[[Event], None]
 """Where the gateway puts its events: `TraceWriter.write`, or the `append` of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line, read as far as it can be.
+
+    Attributes:
+        next: Number of the event that belongs after it.
+        proofs: What the next line may be chained to: where the line was altered, its own word as
+            well as what it comes to, so that one flipped byte is not named twice.
+    """
+
+    event: Event | None
+    name: str
+    wrong: tuple[str, ...]
+    next: int
+    proofs: frozenset[str]
+    proof: str
+
+
+def _line(raw: bytes, n: int, before: frozenset[str]) -> _Line:
+    try:
+        entry = Entry.model_validate_json(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        why = f"`{where}`: {first['msg'].lower()}" if where else first["msg"]
+        broken = (f"is not an event ({why})",)
+        return _Line(None, _guessed(raw), broken, n + 1, frozenset(), GENESIS)
+    event, name = entry.event, named(entry.event)
+    line, proof = chained(entry.n, entry.previous, event)
+    wrong: list[str] = []
+    if line.encode() != raw:
+        same = proof == entry.hash
+        why = "other bytes say the same" if same else "its hash is not that of its content"
+        wrong.append(f"was altered ({why})")
+    if entry.n != n:
+        wrong.append(f"says it is event {entry.n + 1}, and event {n + 1} belongs there")
+    elif before and entry.previous not in before:
+        wrong.append("is chained to another event than stands before it")
+    return _Line(event, name, tuple(wrong), entry.n + 1, frozenset((proof, entry.hash)), proof)
+
+
+def _odd(event: Event, before: list[Event], called: int) -> list[str]:
+    """What is wrong with an event where it stands, whatever the chain says."""
+    wrong: list[str] = []
+    if isinstance(event, Started) == bool(before):
+        wrong.append("stands where the opening event belongs" if not before else "is a second one")
+    if any(isinstance(each, Ended) for each in before[-2:]):
+        wrong.append("follows the closing event")
+    if isinstance(event, Called):
+        if event.call != called + 1:
+            wrong.append(f"follows call {called}")
+        if event.digest != hashlib.sha256(event.answer.text.encode()).hexdigest():
+            wrong.append("has an answer of another digest than it says")
+        if event.refused:
+            shown = event.answer.text.startswith(f"call {event.call} · ")
+        else:
+            text = _TEXTS.get(event.tool, render.text)
+            shown = event.answer.text == text(event.call, event.tool, event.answer)
+        if not shown:
+            wrong.append("has an answer whose text is not what its rows give")
+    if isinstance(event, Ended):
+        reported = any(isinstance(each, Reported) for each in before)
+        if reported != (event.outcome == "reported"):
+            wrong.append(f"says {event.outcome} {'after' if reported else 'without'} a report")
+    return wrong
+
+
+_BEGINS = b'{"event":{"'
+
+
+def _rest(rest: bytes, n: int, before: frozenset[str]) -> str:
+    """Why what follows the last whole line is not the beginning of an event; empty if it is."""
+    if not rest or _BEGINS.startswith(rest):
+        return ""
+    if not rest.startswith(_BEGINS):
+        return "is neither an event nor the beginning of one"
+    try:
+        from_json(codecs.getincrementaldecoder("utf-8")().decode(rest))
+    except UnicodeDecodeError:
+        return "is no text"
+    except ValueError as error:
+        # what a kill cut off can be read up to its end; what was altered cannot
+        return "" if "EOF while parsing" in str(error) else f"is not an event ({error})"
+    found = _line(rest, n, before)
+    return found.wrong[0] if found.wrong else ""
+
+
+def _guessed(raw: bytes) -> str:
+    """Which event an unreadable line was, from what can still be read of it."""
+    call, tool = re.search(rb'"call":(\d{1,9})', raw), re.search(rb'"tool":"(\w{1,99})"', raw)
+    kind = re.search(rb'"kind":"(\w{1,20})"', raw)
+    if call and tool:
+        return f"call {int(call[1])} ({tool[1].decode()})"
+    return f"the event `{kind[1].decode()}`" if kind else ""
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RunError(
+            f"The trace {path.name} cannot be read: {error.strerror}.",
+            remedy="Name the folder of a finished run.",
+        ) from error

@@ -38,12 +38,14 @@ SECONDS = 5.0
 """How long a query may take."""
 MEMORY = 1 << 30
 """Bytes that a worker may take beyond what it has when the chart is open."""
+OVERRUN = "The query took longer than"
+"""How the refusal begins of a query that was killed: it depends on the machine."""
 
 _START = 60.0
 _REPLY = 8 << 20
 """Bytes of a reply that are read, whatever a worker may send."""
 _TOO_MUCH = (
-    "The query took longer than {seconds:g} s or more memory than there is.",
+    OVERRUN + " {seconds:g} s or more memory than there is.",
     "Ask for less: filter, or aggregate.",
 )
 """One refusal for both: which limit is met first differs from machine to machine."""

@@ -1,0 +1,276 @@
+"""Prove the traces of finished runs, and make their calls again."""
+
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from chartproof.api.charts import shell as opened_shell
+from chartproof.cases.build import load
+from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
+from chartproof.errors import ChartError, ChartproofError, RunError
+from chartproof.judges import store as grades
+from chartproof.records.case import Case
+from chartproof.records.policy import Policy
+from chartproof.records.proof import Fault, Verified
+from chartproof.records.trace import Started, digest
+from chartproof.reports.audit import parse
+from chartproof.runs import cells
+from chartproof.runs import verify as proofs
+from chartproof.runs.run import code
+from chartproof.tools import corpus
+from chartproof.tools.python import Shell
+from chartproof.tools.replay import Replayed, shell_was_on
+from chartproof.tools.replay import replay as make_again
+
+Count = Callable[[int, int], None]
+"""Progress: how many are done, how many there are."""
+
+
+def _silent(_done: int, _all: int) -> None:
+    """No progress is shown."""
+
+
+def verify(paths: Sequence[Path] | Path, *, progress: Count = _silent) -> list[Verified]:
+    """Check every byte of finished runs: hash chain, digests, schema, cell, report, grades.
+
+    A run that was killed is `cut off`, and what stands of it is proved; one that was altered is
+    `faulty`, and each fault names file, line, event and what is wrong.
+
+    Args:
+        paths: Folders of runs or of studies, or one of them.
+        progress: Told how many are done and how many there are.
+
+    Raises:
+        SpecError: There is no run there.
+    """
+    found = _folders(paths)
+    done: list[Verified] = []
+    first: dict[tuple[str | int, ...], Path] = {}
+    for n, folder in enumerate(found):
+        progress(n, len(found))
+        checked = proofs.verify(folder)
+        faults = list(checked.found.faults) or _beside(folder, checked)
+        if checked.cell is not None:
+            cell = checked.cell
+            key = (str(folder.parent.parent), cell.system, cell.case, cell.arm, cell.attempt)
+            other = first.setdefault(key, folder)
+            if other != folder:
+                what = f"is of the same run as {other}"
+                faults.append(Fault(file=cells.CELL, event="the file", what=what))
+        state = "faulty" if faults else checked.found.state
+        done.append(checked.found.model_copy(update={"faults": tuple(faults), "state": state}))
+    progress(len(found), len(found))
+    return done
+
+
+def _folders(paths: Sequence[Path] | Path) -> list[Path]:
+    given = [paths] if isinstance(paths, Path) else paths
+    return list(dict.fromkeys(each for path in given for each in proofs.folders(path)))
+
+
+def _beside(folder: Path, checked: proofs.Checked) -> list[Fault]:
+    """What is wrong with the grades beside a sound trace."""
+    if checked.trace is None or checked.trace.started is None:
+        return []
+    claims = parse(checked.trace.report or "").claims
+    known = {f"claim:{each.n}": digest(each.text)[:16] for each in claims}
+    return list(grades.faults(folder, digest(checked.trace.started.digests), known))
+
+
+@dataclass(frozen=True)
+class Again:
+    """One run whose calls were made again.
+
+    Attributes:
+        result: What came of it; None where nothing could be made again.
+        trouble: Why not; empty otherwise.
+        notes: What is worth knowing beside it.
+    """
+
+    folder: Path
+    result: Replayed | None = None
+    trouble: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Whether every call that can be made again gave the same bytes."""
+        return self.result is not None and not self.result.different
+
+
+def replay(
+    paths: Sequence[Path] | Path,
+    *,
+    home: Path | None = None,
+    policies: Mapping[str, Policy] | None = None,
+    progress: Count = _silent,
+) -> list[Again]:
+    """Make every call of finished runs again on the same charts, and compare byte for byte.
+
+    A chart whose file is gone or damaged is cut again from the store. Its digest is compared with
+    the run's before any call is made. Programs that the agent wrote run again in the jail, where
+    this machine can hold one.
+
+    Args:
+        paths: Folders of runs or of studies, or one of them.
+        home: Whose cases the runs are of; None looks for the home in which they lie.
+        policies: The corpus of runs beside which none is kept, if it is theirs.
+        progress: Told how many are done and how many there are.
+
+    Raises:
+        SpecError: There is no run there.
+    """
+    found = sorted(_folders(paths), key=lambda each: (each.parents[1].name, each))  # by case
+    done: list[Again] = []
+    jail = _Jail()
+    with _Charts() as charts:
+        for n, folder in enumerate(found):
+            progress(n, len(found))
+            try:
+                done.append(_again(folder, home, policies or {}, charts, jail))
+            except ChartproofError as error:
+                done.append(Again(folder, trouble=f"{error.what} {error.remedy}"))
+    progress(len(found), len(found))
+    return done
+
+
+def _again(
+    folder: Path,
+    home: Path | None,
+    policies: Mapping[str, Policy],
+    charts: "_Charts",
+    jail: "_Jail",
+) -> Again:
+    checked = proofs.verify(folder)
+    if checked.found.faults or checked.trace is None or checked.trace.started is None:
+        told = str(checked.found.faults[0]) if checked.found.faults else "It holds no event."
+        return Again(folder, trouble=f"The run is not sound. {told}")
+    began = checked.trace.started
+    notes: list[str] = []
+    chart, mark, how = charts.of(home or _home(folder), began)
+    if how:
+        notes.append(how)
+    if mark != began.digests.get("chart", mark):
+        return Again(
+            folder,
+            trouble="The chart says something else than the chart of the run did.",
+            notes=tuple(notes),
+        )
+    known = _corpus(folder, began, policies)
+    if began.digests.get("code", code()) != code():
+        notes.append("run by another version of the tools")
+    shell = None
+    if shell_was_on(checked.trace):
+        shell = jail.shell
+        notes += [jail.trouble] if shell is None else []
+        if shell is not None and shell.digest() != began.digests.get("shell", shell.digest()):
+            notes.append("its programs ran with other versions or limits")
+    result = make_again(chart, known, checked.trace, shell=shell)
+    return Again(folder, result, notes=tuple(notes))
+
+
+def _home(folder: Path) -> Path:
+    for each in folder.resolve().parents:
+        if (each / "cases" / "cases.json").is_file():
+            return each
+    raise RunError(
+        f"{folder} lies in no home, so that its chart is not known.",
+        remedy="Name the home whose cases it is of with --in.",
+    )
+
+
+def _corpus(
+    folder: Path, began: Started, policies: Mapping[str, Policy]
+) -> Mapping[str, Policy] | None:
+    """The corpus that a run read; None where nobody has it any more."""
+    mark = began.digests.get("policies", "")
+    place = proofs.kept_in(folder)
+    kept = corpus.kept(place, mark) if place and mark else None
+    if kept is None and mark == corpus.fingerprint(policies):
+        return policies
+    return kept
+
+
+class _Jail:
+    """The shell of this machine, asked for when the first run needs it."""
+
+    def __init__(self) -> None:
+        self.trouble = ""
+
+    @cached_property
+    def shell(self) -> Shell | None:
+        """None where there is none; `trouble` says why."""
+        try:
+            return opened_shell()
+        except RunError as error:
+            self.trouble = f"its programs were not run again. {error.what} {error.remedy}"
+            return None
+
+
+class _Charts:
+    """Charts by home, case and arm, the last one held open: runs of one case lie side by side."""
+
+    def __init__(self) -> None:
+        self._key: tuple[Path, str, str] | None = None
+        self._held: tuple[Chart, str, str] | None = None
+        self._open = ExitStack()
+
+    def __enter__(self) -> "_Charts":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def of(self, home: Path, began: Started) -> tuple[Chart, str, str]:
+        """The chart that a run read, its digest, and how it was come by where that is unusual.
+
+        Raises:
+            SpecError: The home has no cases.
+            ChartError: The chart is gone and cannot be cut again.
+            RunError: The run is of a case that the home does not have.
+        """
+        key = (home, began.case, began.arm)
+        if self._held is None or self._key != key:
+            self._open.close()
+            self._held = None
+            self._held = self._opened(*key)
+            self._key = key
+        return self._held
+
+    def _opened(self, home: Path, case_id: str, arm: str) -> tuple[Chart, str, str]:
+        manifest = load(home / "cases")
+        case = next((each for each in manifest.cases if each.id == case_id), None)
+        if case is None or arm not in case.charts:
+            raise RunError(
+                f"{home} has no case {case_id} with an arm {arm}.",
+                remedy="Name the home whose cases the run is of with --in.",
+            )
+        how = ""
+        try:
+            chart = Chart.open(home / "cases" / "charts" / case.charts[arm])
+        except ChartError as error:
+            chart = self._open.enter_context(_cut(case, arm, Path(manifest.store_path), error))
+            how = "its chart was cut again from the store"
+        else:
+            self._open.enter_context(chart)
+        return chart, chart.digest(), how
+
+
+@contextmanager
+def _cut(case: Case, arm: str, store: Path, why: ChartError) -> Generator[Chart]:
+    """A chart that is gone, cut again in a place of its own."""
+    if arm != "factual":
+        raise ChartError(
+            f"{why.what} An edited chart is not cut again here.",
+            remedy="Build the cases again with `chartproof cases build`.",
+        )
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "chart"
+        cut(Store.open(store), case.anchor.subject_id, path)
+        with Chart.open(path) as chart:
+            yield chart
