@@ -11,12 +11,15 @@ from chartproof.api import steps
 from chartproof.cases.build import load
 from chartproof.cli import runs
 from chartproof.records.table import Cell, Table
+from chartproof.tools.python import Shell
 
 FACTS = {"post": [1.6, 2.0]}
 
 
-def chartproof(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    code = "from chartproof.cli.main import main; main()"
+def chartproof(
+    *arguments: object, cwd: Path | None = None, first: str = ""
+) -> subprocess.CompletedProcess[str]:
+    code = f"{first}from chartproof.cli.main import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
@@ -64,6 +67,39 @@ def test_a_refused_call_ends_with_status_2(home: Path) -> None:
     shown = chartproof("tool", case, "labs", "items=[50912]", "colour=red", "--in", home)
     assert shown.returncode == 2
     assert "has no argument `colour`" in shown.stdout
+
+
+def test_a_program_is_run_as_an_agent_would_run_it(home: Path, shell: Shell) -> None:
+    case = first_case(home, "post-ct-aki")
+    shown = chartproof("tool", case, "python", "code=print(6 * 7)", "--in", home)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout == "call 1 · python · exit 0 · complete\nout | 42\n"
+
+
+def test_the_shell_is_said_to_work_with_what_it_holds(shell: Shell) -> None:
+    shown = chartproof("shell")
+    assert shown.returncode == 0, shown.stderr
+    assert "pandas" in shown.stdout
+    assert "memory of all processes" in shown.stdout
+
+
+WITHOUT = "import chartproof.tools.jail as j; j.shutil.which = lambda *_, **__: None; "
+
+
+@pytest.mark.parametrize(
+    "command", ["run --system careful --shell", "tool {} python code=1", "shell"]
+)
+def test_a_shell_that_cannot_be_had_is_an_error_before_anything_runs(
+    home: Path, tmp_path: Path, command: str
+) -> None:
+    for name in ("cases", "store"):
+        (tmp_path / name).symlink_to(home / name)
+    arguments = command.format(first_case(home, "post-ct-aki")).split()
+    where = [] if command == "shell" else ["--in", tmp_path]
+    shown = chartproof(*arguments, *where, first=WITHOUT)
+    assert shown.returncode == 1
+    assert "bubblewrap is not installed. Install it: apt-get install" in " ".join(shown.stderr.split())
+    assert not (tmp_path / "runs").exists()
 
 
 def test_the_cases_of_a_scenario_that_is_none_are_no_empty_list(home: Path) -> None:

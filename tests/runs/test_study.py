@@ -1,5 +1,6 @@
 """A study: cells filled once, resumed, refused when they were run differently."""
 
+import hashlib
 import multiprocessing
 import os
 import signal
@@ -17,6 +18,7 @@ from chartproof.records.study import Budget, Study
 from chartproof.runs import cells
 from chartproof.runs.run import Task, run
 from chartproof.runs.study import run_study, tasks
+from chartproof.tools.python import Shell
 from chartproof.tools.trace import read, verify
 
 QUESTION = (
@@ -158,6 +160,54 @@ def test_a_failure_of_the_environment_is_marked_and_run_again(tmp_path: Path, ch
     second = run(task, system, policies(), clock=time.monotonic)
     assert second.outcome == "reported"
     assert run(task, Failing(9), policies(), clock=time.monotonic) == second
+
+
+class Programmer:
+    """A system that computes on what it was shown, and leaves a file."""
+
+    name = "programmer"
+
+    def digest(self) -> str:
+        return "p"
+
+    def answer(self, prompt: str, specs: Any, call: Any, budget: Budget, **_: Any) -> str:
+        if "python" not in {spec["name"] for spec in specs}:
+            return "There is no shell."
+        call("labs", {"items": ["creatinine"]})
+        code = "text = open('/data/call_1.txt').read()\nopen('copy.txt', 'w').write(text)"
+        call("python", {"code": code, "calls": [1]})
+        return "Computed [call:2]."
+
+
+def test_a_run_with_the_shell_keeps_what_programs_leave_and_says_so(
+    tmp_path: Path, chart: Path, shell: Shell
+) -> None:
+    task = planned(tmp_path, chart, systems=("careful",))[0]
+    cell = run(task, Programmer(), policies(), clock=time.monotonic, shell=shell)
+    assert cell.shell.startswith("on: python cpython 3.")
+    assert cell.digests["shell"] == shell.digest()
+    assert verify(task.folder / cells.TRACE) is None
+    labs, program = read(task.folder / cells.TRACE).calls
+    (kept,) = program.answer.files
+    content = (task.folder / cells.FILES / kept.sha256).read_bytes()
+    assert content.decode() == labs.answer.text
+    assert hashlib.sha256(content).hexdigest() == kept.sha256
+    with pytest.raises(RunError, match="was run with another shell, tools"):
+        run(task, Programmer(), policies(), clock=time.monotonic)
+
+
+def test_a_run_without_the_shell_says_that_it_was_off(tmp_path: Path, chart: Path) -> None:
+    task = planned(tmp_path, chart, systems=("careful",))[0]
+    cell = run(task, Programmer(), policies(), clock=time.monotonic)
+    assert (task.folder / cells.REPORT).read_text() == "There is no shell."
+    assert cell.shell == "off: the study does not ask for it"
+    assert cell.digests["shell"] == "off"
+    assert not (task.folder / cells.FILES).exists()
+
+
+def test_workers_of_a_study_are_given_the_shell(tmp_path: Path, chart: Path, shell: Shell) -> None:
+    found = fill(planned(tmp_path, chart, systems=("careful",))[:2], workers=2, shell=shell)
+    assert {cell.digests["shell"] for cell in found} == {shell.digest()}
 
 
 def test_an_unknown_system_is_refused_before_anything_runs(tmp_path: Path, chart: Path) -> None:

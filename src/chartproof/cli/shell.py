@@ -18,13 +18,12 @@ def shell() -> None:
     from chartproof.api.charts import shell as opened
     from chartproof.tools.jail import bounds, check
 
-    jail = check()
     made = opened()
     screen.table(
         "The shell works here",
         ["", ""],
         [
-            ["jail", jail],
+            ["jail", check()],
             ["holds", made.told().removeprefix("on: ")],
             ["time", f"{made.seconds:g} s"],
             *([NAMES[name], f"bounded by {how}"] for name, how in bounds(made.limits).items()),

@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -112,7 +113,7 @@ def interpreter(cache: Path) -> Interpreter:
     if folder.is_dir():
         return _ours(made)
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(mode=0o755, parents=True, exist_ok=True)
         with (cache / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not folder.is_dir():
@@ -125,22 +126,24 @@ def interpreter(cache: Path) -> Interpreter:
             f"The shell's Python could not be copied to {cache}: {error.strerror or error}.",
             remedy="Make room for 300 MB there, or set XDG_CACHE_HOME to another folder.",
         ) from error
-    return made
+    return _ours(made)
 
 
 def cache_of(environment: Mapping[str, str], user: int) -> Path:
     """Where a user's copies are kept. Those of the administrator must be readable by nobody."""
     if user == 0:
         return Path("/var/cache/chartproof")
-    home = environment.get("XDG_CACHE_HOME") or f"{environment.get('HOME') or '/tmp'}/.cache"
-    return Path(home) / "chartproof"
+    home = environment.get("HOME") or pwd.getpwuid(user).pw_dir
+    return Path(environment.get("XDG_CACHE_HOME") or f"{home}/.cache") / "chartproof"
 
 
 def _ours(made: Interpreter) -> Interpreter:
-    if made.folder.stat().st_uid != os.geteuid():
-        raise RunError(
-            f"{made.folder} was made by another user.", remedy="Remove it; it is made anew."
-        )
+    for folder in (made.folder.parent, made.folder):
+        about = folder.stat()
+        if about.st_uid != os.geteuid() or about.st_mode & 0o022:
+            raise RunError(
+                f"{folder} could be written by another user.", remedy="Remove it; it is made anew."
+            )
     return made
 
 
