@@ -16,7 +16,7 @@ from chartproof.tools import cgroup, jail
 from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.python import Heard, Shell, run
 from chartproof.tools.python import shell as opened
-from chartproof.tools.replay import passed_over, replay
+from chartproof.tools.replay import Replayed, replay
 
 COUNT = """
 import json
@@ -275,7 +275,7 @@ def test_a_replay_runs_programs_again(
     programmer("labs", items=["creatinine"])
     programmer("python", code="print(object(), len(open('/data/call_1.txt').read()))", calls=[1])
     programmer("nothing", x=1)
-    assert replay(full, policies, trace(programmer), shell=shell) == ()
+    assert replay(full, policies, trace(programmer), shell=shell) == Replayed(identical=3)
 
 
 def test_a_replay_tells_chance_from_change(
@@ -288,7 +288,8 @@ def test_a_replay_tells_chance_from_change(
     row = made.answer.rows[0].model_copy(update={"cells": cells})
     answer = made.answer.model_copy(update={"rows": (row,)})
     programmer.events[1] = made.model_copy(update={"answer": answer})
-    chance, change = replay(full, policies, trace(programmer), shell=shell)
+    found = replay(full, policies, trace(programmer), shell=shell)
+    (chance,), (change,) = found.unsteady, found.different
     assert (chance.call, chance.steady) == (1, False)
     assert "call 1 (python), not deterministic, line 2" in str(chance)
     assert (change.call, change.steady) == (2, True)
@@ -300,8 +301,9 @@ def test_a_replay_without_a_shell_passes_programs_over(
     programmer("patient")
     programmer("python", code="print(1)")
     programmer("nothing", x=1)
-    assert replay(full, policies, trace(programmer)) == ()
-    assert [call.call for call in passed_over(trace(programmer))] == [2]
+    found = replay(full, policies, trace(programmer))
+    assert (found.identical, found.different) == (2, ())
+    assert [each.call for each in found.passed] == [2]
 
 
 def saying(monkeypatch: Any, said: bytes) -> None:
