@@ -1,3 +1,5 @@
+import threading
+import time
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -178,3 +180,35 @@ def test_every_tool_tells_what_it_does_and_describes_its_arguments() -> None:
         assert spec["parameters"]["type"] == "object"
         for name, argument in spec["parameters"]["properties"].items():
             assert argument.get("description"), f"{spec['name']}.{name}"
+
+
+def test_closing_ends_the_call_in_flight_without_a_word_of_it_on_the_trace(full: Chart) -> None:
+    events: list[Event] = []
+    gateway = Gateway(full, {}, events.append, clock=None)
+    gateway.call("sql", {"query": "select 1"})
+    failed: list[RunError] = []
+
+    def bomb() -> None:
+        try:
+            gateway.call(
+                "sql", {"query": "select count(*) from range(1000000) a, range(1000000) b"}
+            )
+        except RunError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=bomb)
+    thread.start()
+    time.sleep(0.3)
+    since = time.perf_counter()
+    gateway.close()
+    thread.join(timeout=5)
+    assert time.perf_counter() - since < 2
+    assert [error.what for error in failed] == ["The run was closed."]
+    assert [event.call for event in events if isinstance(event, Called)] == [1]
+
+
+def test_a_closed_gateway_answers_no_more(full: Chart) -> None:
+    gateway = Gateway(full, {}, lambda _event: None)
+    gateway.close()
+    with pytest.raises(RunError, match="was closed"):
+        gateway.call("labs", {})

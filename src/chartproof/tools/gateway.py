@@ -75,6 +75,7 @@ class Gateway:
         self._clock = clock
         self._calls = 0
         self._read: dict[str, dict[int, int]] = {}
+        self._closed = False
 
     def specs(self) -> list[dict[str, Any]]:
         """Every tool with its description and the JSON schema of its arguments."""
@@ -85,8 +86,10 @@ class Gateway:
 
         Raises:
             RunError: A tool failed inside, or the event could not be recorded: the run ends as
-                `infrastructure` and is never scored.
+                `infrastructure` and is never scored. Or `close` was called, before or meanwhile.
         """
+        if self._closed:
+            raise _closed()
         self._calls += 1
         since = self._clock() if self._clock else None
         tool = render.sound(name[:100]) if isinstance(cast("object", name), str) else "–"
@@ -107,6 +110,8 @@ class Gateway:
                 f"{type(error).__name__}: {str(error).splitlines()[:1]}.",
                 remedy="Report the call; the run is repeated, never scored.",
             ) from error
+        if self._closed:  # what was cut off is no answer
+            raise _closed()
         called = Called(
             call=self._calls,
             tool=tool,
@@ -124,6 +129,14 @@ class Gateway:
         if self._shell is not None:
             self._shell.done[self._calls] = called
         return answer.text
+
+    def close(self) -> None:
+        """Answer no more calls, and end the processes behind them; from any thread.
+
+        A call in flight ends unanswered and leaves no event.
+        """
+        self._closed = True
+        self._sources["sql"].close()
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
         tool = self._tools.get(name)
@@ -167,6 +180,10 @@ class Gateway:
                 "notes": (*answer.notes, f"with calls {others} every row in scope was shown"),
             }
         )
+
+
+def _closed() -> RunError:
+    return RunError("The run was closed.", remedy="Start a run to call tools again.")
 
 
 def _kept(arguments: object) -> dict[str, Any]:

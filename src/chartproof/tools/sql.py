@@ -1,6 +1,5 @@
 """SQL over the chart, for what no other tool asks."""
 
-from functools import cached_property
 from typing import Any
 
 from pydantic import Field
@@ -29,11 +28,11 @@ class SqlDoor:
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
+        self.worker = Worker(chart.path)
 
-    @cached_property
-    def worker(self) -> Worker:
-        """Started when it is first needed."""
-        return Worker(self.chart.path)
+    def close(self) -> None:
+        """End the worker, and a query in flight with it."""
+        self.worker.close()
 
 
 def sql(door: SqlDoor, request: Sql) -> Answer:

@@ -11,6 +11,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,8 @@ class Worker:
         self._seconds = seconds
         self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
+        self._busy = threading.Lock()
+        self._closed = False
 
     def query(self, text: str) -> Found:
         """Run one query.
@@ -82,11 +85,13 @@ class Worker:
             ToolRefusal: It is not allowed, fails, or takes too long or too much.
             RunError: The worker cannot be started.
         """
-        process = self._process or self._start()
-        reply = _exchange(process, {"query": text}, self._seconds)
+        with self._busy:
+            process = self._process or self._start()
+            reply = _exchange(process, {"query": text}, self._seconds)
+            if reply is None:
+                _end(process)
+                self._process = None
         if reply is None:
-            _end(process)
-            self._process = None
             raise _too_much(self._seconds)
         if "refused" in reply:
             raise ToolRefusal(reply["refused"][0], remedy=reply["refused"][1])
@@ -94,10 +99,15 @@ class Worker:
         return Found(**reply)
 
     def close(self) -> None:
-        """End the process, if there is one."""
-        if self._process is not None:
-            _end(self._process)
-            self._process = None
+        """End the process for good, from any thread; a query in flight ends unanswered."""
+        self._closed = True
+        process = self._process
+        if process is not None:
+            process.kill()
+        with self._busy:
+            if self._process is not None:
+                _end(self._process)
+                self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -110,14 +120,17 @@ class Worker:
             start_new_session=True,  # Ctrl-C is for whoever drives the run
         )
         weakref.finalize(self, _end, process)
+        self._process = process
+        if self._closed:
+            process.kill()
         hello = {"path": str(self._path), "seconds": self._seconds, "memory": self._memory}
         if _exchange(process, hello, _START) is None:
             _end(process)
+            self._process = None
             raise RunError(
                 "infrastructure: the SQL worker did not start on this chart.",
                 remedy="See that the chart is still there and memory is left; then run again.",
             )
-        self._process = process
         return process
 
 
@@ -134,8 +147,10 @@ def _exchange(
     except OSError:
         return None
     received = bytearray()
+    waiting = select.poll()  # `select` fails where a process holds many files, as one of many runs
+    waiting.register(process.stdout, select.POLLIN)
     while not received.endswith(b"\n"):
-        ready, _, _ = select.select([process.stdout], [], [], max(0.0, until - monotonic()))
+        ready = waiting.poll(max(0.0, until - monotonic()) * 1000)
         piece = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
         if not piece or len(received) > _REPLY:
             return None
