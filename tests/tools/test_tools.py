@@ -9,7 +9,7 @@ from chartproof.tools.tool import Tool
 
 NO_TOOLS = {
     *("belonging", "corpus", "gateway", "items", "listing", "render", "replay", "statement"),
-    *("reference", "tool", "trace", "worker"),
+    *("endpoint", "mcp", "reference", "tool", "trace", "worker"),
     *("cgroup", "interpreter", "jail", "syscalls", "warden"),
 }
 

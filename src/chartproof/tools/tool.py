@@ -43,7 +43,13 @@ class Tool:
     def spec(self) -> dict[str, Any]:
         """Name, description and JSON schema of the arguments."""
         schema = _untitled(self.request.model_json_schema())
-        return {"name": self.name, "description": self.description, "parameters": schema}
+        # in the order in which MCP writes them, so that an agent behind it reads the same bytes
+        first = {key: schema[key] for key in ("properties", "required", "type") if key in schema}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": {**first, **schema},
+        }
 
 
 def _untitled(schema: Any) -> Any:
