@@ -18,6 +18,7 @@ from chartproof.api.timeline import timeline  # at once: a module has the same n
 
 if TYPE_CHECKING:
     from chartproof.api.charts import Opened, call_tool, open_case, shell
+    from chartproof.api.serving import Session, serve_case
     from chartproof.api.steps import (
         build_cases,
         grade,
@@ -35,16 +36,20 @@ if TYPE_CHECKING:
     from chartproof.records.proof import Fault, Verified
     from chartproof.records.study import Study
     from chartproof.rules.engine import evaluate, from_facts
+    from chartproof.tools.endpoint import Endpoint, Tcp
     from chartproof.tools.replay import Replayed
 
 __all__ = [
     "Again",
     "Chart",
+    "Endpoint",
     "Fault",
     "Opened",
     "Replayed",
+    "Session",
     "Store",
     "Study",
+    "Tcp",
     "Verified",
     "build_cases",
     "build_store",
@@ -59,6 +64,7 @@ __all__ = [
     "run",
     "scenario",
     "scenario_ids",
+    "serve_case",
     "shell",
     "source",
     "study_ids",
@@ -70,6 +76,7 @@ __all__ = [
 
 _WHERE = {
     "chartproof.api.charts": ("Opened", "call_tool", "open_case", "shell"),
+    "chartproof.api.serving": ("Session", "serve_case"),
     "chartproof.api.steps": (
         "build_cases",
         "grade",
@@ -88,6 +95,7 @@ _WHERE = {
     "chartproof.records.study": ("Study",),
     "chartproof.rules.engine": ("evaluate", "from_facts"),
     "chartproof.tools.replay": ("Replayed",),
+    "chartproof.tools.endpoint": ("Endpoint", "Tcp"),
 }
 """Each name is imported when it is first asked for: a server or a tool call needs few of them."""
 

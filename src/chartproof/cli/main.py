@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import cases, chart, demo, runs, scenario, shell, store, traces
+from chartproof.cli import cases, chart, demo, runs, scenario, serve, shell, store, traces
 from chartproof.cli.screen import complain
 from chartproof.errors import ChartproofError
 
@@ -68,6 +68,7 @@ app.add_typer(cases.app, name="cases")
 app.add_typer(chart.app, name="chart")
 app.add_typer(scenario.app, name="scenario")
 app.command("tool")(chart.tool)
+app.command("serve")(serve.serve)
 app.command("run")(runs.run)
 app.command("shell")(shell.shell)
 app.command("grade")(runs.grade)

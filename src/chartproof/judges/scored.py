@@ -46,7 +46,7 @@ def scored(
     by_item = settled([grade for grade in grades if grade.run == context.run])
     ended = context.trace.ended
     report, ruling, scenario = context.report, context.ruling, context.scenario
-    outcome = ended.outcome if ended else "agent_failed"
+    outcome = ended.outcome if ended and ended.outcome != "served" else "agent_failed"
     return Scored(
         run=context.run,
         system=system,

@@ -122,11 +122,12 @@ class Ended(Record):
 
     Attributes:
         outcome: `reported`; `agent_failed` (no report, or a limit was reached: counts as wrong);
-            `infrastructure` (our fault or the API's: re-run, never scored).
+            `infrastructure` (our fault or the API's: re-run, never scored); `served` (the tools
+            were served to somebody's agent until that was stopped; its report went elsewhere).
     """
 
     kind: Literal["ended"] = "ended"
-    outcome: Literal["reported", "agent_failed", "infrastructure"]
+    outcome: Literal["reported", "agent_failed", "infrastructure", "served"]
     reason: str = ""
     seconds: float | None = None
 
