@@ -6,7 +6,7 @@ MEDS ?= ../shared/mimic/demo_meds
 # What the wire tests bring: clients and programs of others, apart from the package.
 WIRE := .wire/venv/bin/python
 
-.PHONY: demo demo-real test test-wire check bench validity clean help
+.PHONY: demo demo-real test test-wire check bench bench-full validity clean help
 
 help: ## Show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -52,7 +52,12 @@ check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patie
 	$(MAKE) test
 
 bench: .venv/tested ## Measure speed and memory, as ratios in one run (bench/RESULTS.md)
-	for each in bench/*.py; do $(BIN)/python $$each || exit 1; done
+	for each in charts store_build tool_latency sql_bomb scale; do \
+	  $(BIN)/python bench/$$each.py || exit 1; done
+
+bench-full: .venv/tested ## The same at full scale, 26 million rows, and beside a peer (an hour; installs m3-mcp)
+	$(BIN)/python bench/scale.py --patients 100 1000 10000
+	$(BIN)/python bench/peer_m3.py --patients 10000
 
 validity: .venv/tested ## Measure the readings of notes on held-out sentences (docs/validity.md)
 	$(BIN)/python scripts/validity.py

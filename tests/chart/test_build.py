@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.chart.layout import Layout
 
 from chartproof.chart import build as building
+from chartproof.chart import write as writing
 from chartproof.chart.build import build
 from chartproof.chart.reference import canonical
 from chartproof.chart.schema import TableSpec, tables
@@ -125,6 +126,39 @@ def test_a_shuffled_source_gives_the_same_store(
     assert one.digest == other.digest
     assert references(folder / "one", "chartevents") == references(folder / "other", "chartevents")
     assert len(set(references(folder / "one", "labevents"))) == len(rows)
+
+
+def test_a_table_parted_in_one_pass_is_the_table_searched_for_each_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "PATIENTS_A_BUCKET", 1)
+    rows = patients(9000001, 9000002, 9000003) | {
+        "chartevents": [
+            {**chart_row(minute, "a|b, ''"), "subject_id": 9000001 + minute % 2}
+            for minute in (1, 2, 3, 3, 3, 4)
+        ],
+        "labevents": [
+            {"labevent_id": labevent_id, "subject_id": 9000001 + n % 2, "itemid": n, "value": ""}
+            for n, labevent_id in enumerate((1, 2, 2, None, None, 3))
+        ],
+    }
+    searched = build(Listed(rows), tmp_path / "searched")
+    monkeypatch.setattr(writing, "MANY", 0)
+    parted = build(Listed(rows), tmp_path / "parted")
+    assert parted.buckets == 3
+    assert parted.coverage == searched.coverage
+    assert parted.warnings == searched.warnings
+    for table in rows:
+        for subject_id in (9000001, 9000002, 9000003):
+            with duckdb.connect() as db:
+                one, other = (
+                    db.execute(
+                        f"from {Store.open(tmp_path / name).relation(table, subject_id)}"
+                    ).fetchall()
+                    for name in ("searched", "parted")
+                )
+            assert one == other
+    assert not list((tmp_path / "parted").rglob("parts"))
 
 
 def test_buckets_grow_with_patients_and_stay_few(tmp_path: Path) -> None:

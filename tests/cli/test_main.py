@@ -98,7 +98,9 @@ def test_a_shell_that_cannot_be_had_is_an_error_before_anything_runs(
     where = [] if command == "shell" else ["--in", tmp_path]
     shown = chartproof(*arguments, *where, first=WITHOUT)
     assert shown.returncode == 1
-    assert "bubblewrap is not installed. Install it: apt-get install" in " ".join(shown.stderr.split())
+    assert "bubblewrap is not installed. Install it: apt-get install" in " ".join(
+        shown.stderr.split()
+    )
     assert not (tmp_path / "runs").exists()
 
 

@@ -47,7 +47,7 @@ def build(
     *,
     progress: Progress = lambda _table, _rows: None,
     replace: bool = False,
-    memory_limit: str = "4GB",
+    memory_limit: str = "3GB",
 ) -> StoreInfo:
     """Build a store in the folder `out`, or recognise the one that is there.
 

@@ -1,6 +1,8 @@
 """One staged table becomes sorted, bucketed Parquet in which every row can be cited."""
 
 import shutil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from chartproof.errors import ChartError
 
 FORMAT = "format parquet, compression zstd, row_group_size 8192"
 """Small row groups, since one patient's rows are read at a time."""
+MANY = 500_000
+"""A table of more rows is parted once, not searched for the rows of each bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +46,42 @@ def write(
     _refuse_strays(db, table)
     warnings, repeated = _number_duplicates(db, table) if table.key else ((), False)
     rows = 0
-    for number in range(buckets):
-        where = "true" if buckets == 1 else f"subject_id % {buckets} = {number}"
-        if not db.execute(f"select 1 from staged where {where} limit 1").fetchone():
-            continue
-        file = bucket(folder, number)
-        file.parent.mkdir()
-        rows += _copy(db, _rows(table, where, repeated=repeated), file)
+    with _parted(db, folder, buckets) as part:
+        for number in range(buckets):
+            source = part(number)
+            if not db.execute(f"select 1 from {source} limit 1").fetchone():
+                continue
+            file = bucket(folder, number)
+            file.parent.mkdir()
+            rows += _copy(db, _rows(table, source, repeated=repeated), file)
     return Written(rows, warnings)
 
 
-def _rows(table: TableSpec, where: str, *, repeated: bool) -> str:
+@contextmanager
+def _parted(
+    db: duckdb.DuckDBPyConnection, folder: Path, buckets: int
+) -> Generator[Callable[[int], str]]:
+    """Give SQL of a bucket's rows. Many rows are written apart first, all buckets in one pass."""
+    row = db.execute("select count(*) from staged").fetchone()
+    if buckets == 1 or row is None or row[0] <= MANY:
+        yield lambda number: f"(from typed where subject_id % {buckets} = {number})"
+        return
+    parts = folder / "parts"
+    db.execute(
+        f"copy (select *, subject_id % {buckets} as part_ from typed) to {quoted(str(parts))} "
+        "(format parquet, compression lz4, partition_by (part_))"
+    )
+    yield lambda number: _part(parts / f"part_={number}")
+    shutil.rmtree(parts)
+
+
+def _part(folder: Path) -> str:
+    if not folder.exists():
+        return "(from typed where false)"
+    return f"read_parquet({quoted(str(folder / '*.parquet'))}, hive_partitioning = false)"
+
+
+def _rows(table: TableSpec, source: str, *, repeated: bool) -> str:
     """Rows of one bucket, sorted, each with its reference.
 
     The order and the references rest on content alone, never on the order of the file.
@@ -64,7 +93,7 @@ def _rows(table: TableSpec, where: str, *, repeated: bool) -> str:
     if table.key and not repeated:
         return f"""
             select {names}, {stem(table)} as row_ref
-            from typed where {where}
+            from {source}
             order by {order}, {table.key}"""
     if table.key:
         by_content = f"{prefix} || left(md5({canonical(table)}), 10)"
@@ -72,8 +101,7 @@ def _rows(table: TableSpec, where: str, *, repeated: bool) -> str:
             select {names},
                 coalesce({stem(table)}, {by_content})
                     || case when ordinal > 1 then '.' || ordinal else '' end as row_ref
-            from typed left join duplicates using (nth)
-            where {where}
+            from {source} left join duplicates using (nth)
             order by {order}, {table.key}, row_ref"""
     # The whole hash breaks ties, so that even a collision of ten digits is numbered by content.
     return f"""
@@ -83,7 +111,7 @@ def _rows(table: TableSpec, where: str, *, repeated: bool) -> str:
         from (
             select *, row_number() over (
                 partition by subject_id, left(hash, 10) order by hash) as ordinal
-            from (select *, md5({canonical(table)}) as hash from typed where {where}))
+            from (select *, md5({canonical(table)}) as hash from {source}))
         order by {order}, row_ref"""
 
 
