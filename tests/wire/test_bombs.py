@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import chartproof
+from chartproof.tools import cgroup
 from chartproof.tools.jail import bounds
 from chartproof.tools.python import Shell, run
 
@@ -116,6 +117,28 @@ def test_memory_ends_for_all_processes_together(shell: Shell) -> None:
     ended = run(shell, TOGETHER, {})
     assert ended.ran_out
     assert ended.out.text() == "killed 6\n" or ended.status in (None, -9)
+
+
+def test_memory_of_all_processes_is_counted_where_no_control_group_can_be_made(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroup, "made", lambda *_: cgroup.Group())
+    began = time.monotonic()
+    ended = run(shell, TOGETHER, {})
+    assert (ended.ran_out, ended.how(shell)) == (True, "out of memory")
+    assert time.monotonic() - began < 15
+
+
+def test_what_processes_share_is_counted_once(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroup, "made", lambda *_: cgroup.Group())
+    code = (
+        "import os, time\nheld = bytearray(os.urandom(1 << 20)) * 300\n"
+        "for _ in range(12):\n    if os.fork() == 0:\n        time.sleep(1)\n        os._exit(0)\n"
+        "for _ in range(12): os.wait()\nprint('whole')"
+    )
+    assert run(shell, code, {}).out.text() == "whole\n"
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/out", "/dev/shm"])

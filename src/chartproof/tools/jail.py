@@ -128,10 +128,25 @@ class Jail:
 
 @dataclass(frozen=True)
 class Jailed:
-    """A program at work in a jail."""
+    """A program at work in a jail.
+
+    Attributes:
+        process: Bubblewrap.
+        group: What bounds all processes together, as far as this machine lets it.
+        first: The first process within, as the machine numbers it.
+        room: Bytes that all may take together.
+    """
 
     process: subprocess.Popen[bytes]
     group: Group
+    first: int
+    room: int
+
+    def ran_out(self) -> bool:
+        """Whether memory ran out: the control group says so, or it is counted here."""
+        if "memory" in self.group.bounded:
+            return self.group.ran_out()
+        return sum(_held(each) for each in _family(self.first)) > self.room
 
 
 @contextmanager
@@ -196,7 +211,7 @@ def jailed(
             )
         group.add(within)
         go.write(b"x")
-        yield Jailed(process, group)
+        yield Jailed(process, group, within, room)
 
 
 def check() -> str:
@@ -232,7 +247,7 @@ def bounds(limits: Limits) -> dict[str, str]:
     group = cgroup.made(limits.memory, limits.processes)
     group.close()
     weak = {
-        "memory": "each process by itself (RLIMIT_AS)",
+        "memory": "each process by itself (RLIMIT_AS), all by a count ten times a second",
         "pids": "the user's processes (RLIMIT_NPROC)",
         "cpu": "each process by itself (RLIMIT_CPU)",
     }
@@ -295,6 +310,30 @@ def _limited(limits: Limits) -> list[str]:
         f"--nofile={limits.open_files}",
         "--core=0",
     ]
+
+
+def _family(first: int) -> list[int]:
+    """A process and all that descend from it. Within a jail no process leaves its family."""
+    parents: dict[int, list[int]] = {}
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, _, rest = each.read_text(encoding="utf-8", errors="replace").rpartition(")")
+        except OSError:  # it has ended
+            continue
+        parents.setdefault(int(rest.split()[1]), []).append(int(each.parent.name))
+    family = [first]
+    for each in family:
+        family += parents.get(each, [])
+    return family
+
+
+def _held(process: int) -> int:
+    """Bytes that a process holds, its part of what it shares with others."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in rollup.splitlines() if line[:4] == "Pss:")
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:

@@ -27,6 +27,8 @@ SECONDS = 20.0
 """How long a program may take."""
 GRACE = 10.0
 """Seconds after which the jail is ended from outside, should its first process not do it."""
+COUNTED = 0.1
+"""Seconds between counts of memory, where no control group bounds it."""
 OUT, ERR = 20_000, 4_000
 """Bytes that are shown of what a program prints, and of what it complains."""
 FILES = 20
@@ -337,27 +339,33 @@ def run(shell: Shell, code: str, mounts: Mapping[str, bytes]) -> Ended:
         writing.close()
         out, err, said = Heard(OUT), Heard(ERR, last=True), Heard(HEAD + SIZE)
         pipes = {started.process.stdout: out, started.process.stderr: err, reading: said}
-        _listen(cast("dict[IO[bytes], Heard]", pipes), shell.seconds + GRACE)
-        return _ended(started, out, err, said)
+        ran_out = _listen(cast("dict[IO[bytes], Heard]", pipes), shell.seconds + GRACE, started)
+        return _ended(out, err, said, ran_out)
 
 
-def _listen(pipes: dict[IO[bytes], Heard], seconds: float) -> None:
-    """Take all that comes until every pipe is closed or time is over."""
+def _listen(pipes: dict[IO[bytes], Heard], seconds: float, started: Jailed) -> bool:
+    """Take all that comes until every pipe is closed or time is over.
+
+    Where no control group bounds memory, it is counted meanwhile. Whether it ran out.
+    """
     until = monotonic() + seconds
+    counted = "memory" not in started.group.bounded
     with selectors.DefaultSelector() as selector:
         for pipe, heard in pipes.items():
             selector.register(pipe, selectors.EVENT_READ, heard)
         while selector.get_map() and (rest := until - monotonic()) > 0:
-            for key, _ in selector.select(rest):
+            for key, _ in selector.select(min(rest, COUNTED) if counted else rest):
                 piece = os.read(key.fd, 1 << 20)
                 key.data.add(piece)
                 if not piece:
                     selector.unregister(key.fileobj)
+            if counted and started.ran_out():
+                return True
+    return not counted and started.ran_out()
 
 
-def _ended(started: Jailed, out: Heard, err: Heard, said: Heard) -> Ended:
+def _ended(out: Heard, err: Heard, said: Heard, ran_out: bool) -> Ended:
     """Read what the first process said; what cannot be read says that it did not come to an end."""
-    ran_out = started.group.ran_out()
     line, _, rest = said.content().partition(b"\n")
     try:
         head = Head.model_validate_json(line)
