@@ -295,6 +295,18 @@ def test_a_replay_tells_chance_from_change(
     assert (change.call, change.steady) == (2, True)
 
 
+def test_a_program_that_was_stopped_is_not_compared(
+    full: Chart, policies: Any, shell: Shell
+) -> None:
+    short = replace(shell, seconds=0.3)
+    events: list[Any] = []
+    gateway = Gateway(full, policies, events.append, clock=None, shell=short)
+    gateway.call("python", {"code": "n = 0\nwhile True:\n    n += 1\n    print(n)"})
+    found = replay(full, policies, Trace(events=tuple(events)), shell=short)
+    assert (found.different, found.unsteady) == ((), ())
+    assert "ended by the deadline then" in found.passed[0].why
+
+
 def test_a_replay_without_a_shell_passes_programs_over(
     programmer: Any, full: Chart, policies: Any
 ) -> None:

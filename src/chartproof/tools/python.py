@@ -27,6 +27,8 @@ SECONDS = 20.0
 """How long a program may take."""
 GRACE = 10.0
 """Seconds after which the jail is ended from outside, should its first process not do it."""
+STOPPED = "stopped after"
+"""How a program ended that would have gone on."""
 COUNTED = 0.1
 """Seconds between counts of memory, where no control group bounds it."""
 OUT, ERR = 20_000, 4_000
@@ -296,7 +298,7 @@ class Ended:
     def how(self, shell: Shell) -> str:
         """In words."""
         if self.status is None:
-            return "out of memory" if self.ran_out else f"stopped after {shell.seconds:g} s"
+            return "out of memory" if self.ran_out else f"{STOPPED} {shell.seconds:g} s"
         if self.status >= 0:
             return f"exit {self.status}"
         try:

@@ -16,7 +16,7 @@ from chartproof.records.trace import Answer, Called, Event, Row, Trace
 from chartproof.tools import TOOLS
 from chartproof.tools.gateway import NO_OBJECT, SHORTENED, Gateway
 from chartproof.tools.python import NAME as PROGRAM
-from chartproof.tools.python import Shell
+from chartproof.tools.python import STOPPED, Shell
 from chartproof.tools.worker import OVERRUN
 
 FLEETING = (
@@ -176,7 +176,13 @@ def _unrepeatable(was: Called, now: Called, *, corpus: bool, shell: bool) -> str
     for each, when in ((was, "then"), (now, "now")):
         if each.refused and OVERRUN in each.answer.text:
             return f"its query was ended by the deadline {when}, which depends on the machine"
+        if each.tool == PROGRAM and _was_stopped(each.answer):
+            return f"its program was ended by the deadline {when}, which depends on the machine"
     return ""
+
+
+def _was_stopped(answer: Answer) -> bool:
+    return any(str(row.cells.get("ended")).startswith(STOPPED) for row in answer.rows)
 
 
 def _alike(was: Called, now: Called) -> bool:
