@@ -1,0 +1,84 @@
+"""Nothing by which a case is decided reaches a run: not its prompt, its tools, their answers."""
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from chartproof import api
+from chartproof.cases.build import load
+from chartproof.cases.prompt import prompt
+from chartproof.catalog.read import prompt as template
+from chartproof.catalog.read import scenario
+from chartproof.labels import reference
+from chartproof.records.study import Study
+from chartproof.runs import cells
+from chartproof.runs.systems import SCRIPTED
+from chartproof.tools.gateway import specs
+
+GOLD = ("facts.sql", "notes.yaml", "recipes.yaml", "twins.yaml")
+"""Files of a scenario that decide a case or make one; scenario.yaml holds the question too."""
+
+
+def gold() -> set[str]:
+    """Lines of those files that say something, but for the prose that a recipe puts in a note."""
+    found: set[str] = set()
+    for folder in (files("chartproof.catalog") / "scenarios").iterdir():
+        for name in GOLD:
+            lines = [each.strip() for each in (folder / name).read_text("utf-8").splitlines()]
+            made = name in ("recipes.yaml", "twins.yaml")
+            found |= {e for e in lines if len(e) > 30 and (not made or re.search(r"[${]", e))}
+    return found
+
+
+@pytest.fixture(scope="module")
+def reached(home: Path) -> str:
+    """All that two systems were given and told in a study, and all that they are made of."""
+    study = Study(id="gold", cases="cases", systems=("careful", "code-shortcut"))
+    api.run(home, study, most=2, workers=2)
+    parts = [json.dumps(specs(), ensure_ascii=False)]
+    parts += [
+        prompt(case, scenario(case.scenario).scenario, template("audit-v1"))
+        for case in load(home / "cases").cases
+    ]
+    for folder, _ in cells.cells(home / "runs" / "gold"):
+        parts.append((folder / cells.TRACE).read_text(encoding="utf-8"))
+    parts += [each.read_text(encoding="utf-8") for each in sorted(SCRIPTED.rglob("*.py"))]
+    return "\n".join(parts)
+
+
+def test_no_line_by_which_a_case_is_decided_or_made_is_reached(reached: str) -> None:
+    lines = gold()
+    assert len(lines) > 500
+    quoted = reached.replace('\\"', '"')
+    assert [line for line in lines if line in quoted] == []
+
+
+def test_no_reference_verdict_and_no_rule_is_reached(home: Path, reached: str) -> None:
+    labels = reference.read(home / "labels")
+    rules = {label.ruling.rule for label in labels.values() if label.ruling.rule}
+    assert len(rules) > 10
+    assert [rule for rule in rules if f'"{rule}"' in reached] == []
+    assert not any(word in reached for word in ("deciding", "reference pending", "if_readings"))
+
+
+def test_the_catalogues_canary_is_not_reached_and_would_be_found(reached: str) -> None:
+    text = (files("chartproof.catalog") / "canary.txt").read_text(encoding="utf-8")
+    canary = text.split()[-1]
+    assert canary not in reached
+    assert canary in reached + text
+    assert "labevents:" in reached  # the traces are there to be searched
+
+
+def test_a_chart_holds_no_word_of_its_case_and_its_name_tells_nothing(home: Path) -> None:
+    labels = reference.read(home / "labels")
+    for case in load(home / "cases").cases:
+        for arm, name in case.charts.items():
+            raw = (home / "cases" / "charts" / name).read_bytes()
+            ruling = labels[case.id, arm].ruling
+            words = [case.id, case.scenario, ruling.rule or case.id, "chartproof", arm + "_arm"]
+            assert [word for word in words if word.encode() in raw] == []
+            assert case.scenario not in name
+            assert str(case.anchor.subject_id) not in name
