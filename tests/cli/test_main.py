@@ -157,9 +157,12 @@ def test_the_timeline_cites_every_row(home: Path) -> None:
         (["store", "build", "--duckdb", "nowhere"], "There is no file `nowhere`"),
         (["store", "build", "--parquet", "nowhere"], "There is no folder `nowhere`"),
         (["store", "build", "--mimic", "a", "--duckdb", "b"], "2 sources were given"),
+        (["store", "build", "--tables", "a"], "needs `--mapping FILE`"),
+        (["store", "build", "--tables", "a", "--mapping", "b.yaml"], "b.yaml cannot be read"),
+        (["store", "build", "--mimic", "a", "--mapping", "b"], "means nothing with `--mimic`"),
         (
             ["store", "build", "--synthetic", "1", "--allow-missing", "emar"],
-            "mean nothing with `--synthetic`",
+            "`--allow-missing` means nothing with `--synthetic`",
         ),
         (["run", "study.yaml"], "study.yaml"),
         (["run", "--system", "careful", "--system", "careful"], "more than once: careful"),

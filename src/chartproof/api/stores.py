@@ -5,8 +5,9 @@ from pathlib import Path
 
 from chartproof.chart.build import build
 from chartproof.chart.roster import read_roster
-from chartproof.chart.schema import tables
+from chartproof.chart.schema import tables as schema
 from chartproof.chart.sources.duckdb_file import DuckdbSource
+from chartproof.chart.sources.mapped import MappedSource
 from chartproof.chart.sources.meds import MedsSource
 from chartproof.chart.sources.mimic import MimicSource
 from chartproof.chart.sources.parquet import ParquetSource
@@ -26,6 +27,8 @@ def source(
     meds: Path | None = None,
     duckdb: Path | None = None,
     parquet: Path | None = None,
+    tables: Path | None = None,
+    mapping: Path | None = None,
     per_rule: int = 2,
     seed: int = 1,
     allow_missing: tuple[str, ...] = (),
@@ -39,9 +42,12 @@ def source(
         meds: Folder of MEDS Parquet files.
         duckdb: Database that mimic-code made of MIMIC-IV.
         parquet: Folder of Parquet files named for MIMIC-IV's tables.
+        tables: Folder of a hospital's own tables, to be read by `mapping`.
+        mapping: File that says how they become the tables of the schema.
         per_rule: Cases that the hospital plants for each rule.
         seed: Of the hospital.
-        allow_missing: Tables, or `table.column`s, that MIMIC-IV in any of its forms may lack.
+        allow_missing: Tables, or `table.column`s, that MIMIC-IV in any of its forms may lack; of a
+            hospital's own, tables under `sources` of the mapping.
         ignore_columns: `table.column`s that it has beyond the schema.
 
     Raises:
@@ -54,17 +60,24 @@ def source(
         "--meds": meds,
         "--duckdb": duckdb,
         "--parquet": parquet,
+        "--tables": tables,
     }
     asked = [flag for flag, value in given.items() if value is not None]
     if len(asked) != 1:
         raise SpecError(
             f"{len(asked)} sources were given.", remedy=f"Give one of {', '.join(given)}."
         )
-    if (allow_missing or ignore_columns) and asked[0] in {"--synthetic", "--meds"}:
-        raise SpecError(
-            f"`--allow-missing` and `--ignore-column` mean nothing with `{asked[0]}`.",
-            remedy="Leave them out: they are for MIMIC-IV's own tables.",
+    idle = [
+        option
+        for option, value, sources in (
+            ("--allow-missing", allow_missing, ("--mimic", "--duckdb", "--parquet", "--tables")),
+            ("--ignore-column", ignore_columns, ("--mimic", "--duckdb", "--parquet")),
+            ("--mapping", mapping, ("--tables",)),
         )
+        if value and asked[0] not in sources
+    ]
+    if idle:
+        raise SpecError(f"`{idle[0]}` means nothing with `{asked[0]}`.", remedy="Leave it out.")
     if synthetic is not None:
         return SyntheticSource(patients=synthetic, seed=seed, per_rule=per_rule)
     if meds is not None:
@@ -73,6 +86,13 @@ def source(
         return DuckdbSource(duckdb, allow_missing, ignore_columns)
     if parquet is not None:
         return ParquetSource(parquet, allow_missing, ignore_columns)
+    if tables is not None:
+        if mapping is None:
+            raise SpecError(
+                "`--tables` needs `--mapping FILE`.",
+                remedy="`chartproof store mapping omop-5.4` prints one to begin with.",
+            )
+        return MappedSource(tables, mapping, allow_missing)
     assert mimic is not None
     return MimicSource(mimic, allow_missing, ignore_columns)
 
@@ -99,7 +119,7 @@ def build_store(
 
     def table_done(name: str, _rows: int) -> None:
         done.append(name)
-        told(len(done), len(tables()))
+        told(len(done), len(schema()))
 
     home.mkdir(parents=True, exist_ok=True)
     try:
@@ -112,5 +132,5 @@ def build_store(
         )
     finally:
         source.close()
-    told(len(tables()), len(tables()))
+    told(len(schema()), len(schema()))
     return info

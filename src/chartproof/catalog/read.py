@@ -117,8 +117,35 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def validated(raw: Any, record: type[R], name: str) -> R:
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line of a YAML text on which an entry stands, or the nearest one above it in the tree.
+
+    Args:
+        text: YAML that can be parsed.
+        path: Keys and positions from the top.
+    """
+    node: Any = yaml.compose(text, _SafeLoader)
+    line = 1
+    for part in path:
+        found: Any = None
+        if isinstance(node, yaml.MappingNode):
+            found = next((pair for pair in node.value if pair[0].value == str(part)), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            found = (node.value[part], node.value[part]) if part < len(node.value) else None
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    return line
+
+
+def validated(raw: Any, record: type[R], name: str, text: str | None = None) -> R:
     """Make a record of parsed data.
+
+    Args:
+        raw: What was parsed.
+        record: The record to make.
+        name: Of the file, for a message.
+        text: The YAML itself, where the line of a fault is to be named.
 
     Raises:
         SpecError: With the key that does not fit, and the keys known there.
@@ -128,6 +155,8 @@ def validated(raw: Any, record: type[R], name: str) -> R:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
+        if text is not None:
+            name = f"{name}, line {line_of(text, first['loc'])}"
         more = f" ({error.error_count() - 1} more after it)" if error.error_count() > 1 else ""
         raise SpecError(
             f"{name}: `{where}` is not valid: {first['msg'].lower()}{more}.",
@@ -170,7 +199,8 @@ def read_yaml(path: Path, record: type[R]) -> R:
         SpecError: The file is missing, not YAML, or does not fit the schema.
     """
     name = f"{path.parent.name}/{path.name}" if path.is_relative_to(ROOT) else str(path)
-    return validated(parse_yaml(read_text(path), name), record, name)
+    text = read_text(path)
+    return validated(parse_yaml(text, name), record, name, text)
 
 
 def scenario_ids() -> tuple[str, ...]:

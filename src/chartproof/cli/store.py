@@ -27,6 +27,12 @@ def build(
         Path | None,
         typer.Option(help="Folder of MIMIC-IV as Parquet: hosp/labevents.parquet and the like."),
     ] = None,
+    tables: Annotated[
+        Path | None, typer.Option(help="Folder of your own tables, CSV or Parquet; see --mapping.")
+    ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="With --tables: how they become the tables of the schema.")
+    ] = None,
     patients: Annotated[
         Path | None, typer.Option(help="Take only these: a file with one subject_id a line.")
     ] = None,
@@ -40,8 +46,8 @@ def build(
     allow_missing: Annotated[
         list[str] | None,
         typer.Option(
-            help="MIMIC: go on without this table or table.column; it is then not covered. "
-            "Repeatable."
+            help="Go on without this table or table.column of MIMIC-IV, or table of your own; what "
+            "is lost is then not covered. Repeatable."
         ),
     ] = None,
     ignore_column: Annotated[
@@ -58,6 +64,8 @@ def build(
         meds=meds,
         duckdb=duckdb,
         parquet=parquet,
+        tables=tables,
+        mapping=mapping,
         per_rule=per_rule,
         seed=seed,
         allow_missing=tuple(allow_missing or ()),
@@ -71,6 +79,16 @@ def build(
     )
     for warning in info.warnings:
         screen.out.print(f"[yellow]{screen.literal(warning)}[/]")
+
+
+@app.command()
+def mapping(
+    name: Annotated[str, typer.Argument(help="omop-5.4")] = "omop-5.4",
+) -> None:
+    """Print a mapping to copy and adapt for --tables."""
+    from chartproof.chart.sources.mapped import shipped
+
+    typer.echo(shipped(name), nl=False)
 
 
 @app.command()

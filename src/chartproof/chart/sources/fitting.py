@@ -50,10 +50,10 @@ class Fit:
     def selected(self) -> str:
         """SQL for a SELECT list. It fails with `MISFIT` at a value that does not fit."""
         if self.fits is None:
-            return f"{self.cell} as {self.name}"
+            return f'{self.cell} as "{self.name}"'
         return (
             f"case when {_present(self.name, self.given)} is null then null "
-            f"when {self.fits} then {self.cell} else error({quoted(MISFIT)}) end as {self.name}"
+            f'when {self.fits} then {self.cell} else error({quoted(MISFIT)}) end as "{self.name}"'
         )
 
     @property
@@ -179,8 +179,8 @@ def _fit(name: str, given: str, wanted: str) -> Fit:
             fits, cell = None, here
     elif wanted in _WHOLE:
         fits, cell = _whole(here, family, given, wanted)
-    elif wanted in {"DOUBLE", "FLOAT"} or wanted.startswith("DECIMAL"):
-        fits, cell = _number(here, family, wanted)
+    elif wanted == "DOUBLE":
+        fits, cell = _number(here, family)
     elif wanted == "TIMESTAMP":
         if family in _TIMES | {"DATE"}:
             fits, cell = None, f"{here}::timestamp"
@@ -213,15 +213,15 @@ def _whole(here: str, family: str, given: str, wanted: str) -> tuple[str | None,
     return "false", f"null::{wanted}"
 
 
-def _number(here: str, family: str, wanted: str) -> tuple[str | None, str]:
-    if family == "FLOAT" and wanted != "FLOAT":
+def _number(here: str, family: str) -> tuple[str | None, str]:
+    if family == "FLOAT":
         # the shortest decimal: widened as it stands, 1.2 would become 1.2000000476837158
-        here, family = f"{here}::varchar", "VARCHAR"
-    if family in _NUMBERS and wanted == "DOUBLE":
-        return None, f"{here}::{wanted}"
-    if family in _NUMBERS | _TEXT:
-        return f"try_cast({here} as {wanted}) is not null", f"{here}::{wanted}"
-    return "false", f"null::{wanted}"
+        return None, f"{here}::varchar::double"
+    if family in _NUMBERS:
+        return None, f"{here}::double"
+    if family in _TEXT:
+        return f"try_cast({here} as double) is not null", f"{here}::double"
+    return "false", "null::double"
 
 
 def _date(here: str, family: str) -> tuple[str | None, str]:

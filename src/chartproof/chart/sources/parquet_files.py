@@ -99,6 +99,15 @@ class ParquetFiles:
         """Say file, row, column and value of what could not be read."""
         if is_of_the_machine(error):
             raise error
+        self.name_misfit(db, error, wanted)
+        raise ChartError(
+            f"`{self.table}` cannot be read as Parquet: {str(error).splitlines()[0]}", remedy=_COPY
+        ) from error
+
+    def name_misfit(
+        self, db: duckdb.DuckDBPyConnection, error: duckdb.Error, wanted: Mapping[str, str]
+    ) -> None:
+        """Raise a ChartError that names the first value that does not fit, if there is one."""
         for group, files in self.groups.items():
             try:
                 bad = misfit(
@@ -112,9 +121,6 @@ class ParquetFiles:
                 continue
             if bad:
                 raise ChartError(f"{bad.words}.", remedy=bad.remedy) from error
-        raise ChartError(
-            f"`{self.table}` cannot be read as Parquet: {str(error).splitlines()[0]}", remedy=_COPY
-        ) from error
 
     def mark(self) -> str:
         """Tell these files from others."""
