@@ -132,7 +132,7 @@ def test_only_what_was_given_is_there(found: Found) -> None:
     assert found["/"] == sorted(
         ["code.py", "data", "dev", "lib", "lib64", "opt", "out", "tmp", "warden.py"]
     )
-    assert found["/opt"] == ["python"]
+    assert found["/opt"] == ["python", "site"]
     assert found["/opt/python/bin"] == ["python"]
     assert set(found["/dev"]) <= {
         *("console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr"),
@@ -142,10 +142,10 @@ def test_only_what_was_given_is_there(found: Found) -> None:
 
 def test_no_path_of_the_machine_is_told(found: Found) -> None:
     for path in found["paths"]:
-        assert path == "/code.py" or path.startswith("/opt/python")
+        assert path == "/code.py" or path.startswith(("/opt/python", "/opt/site"))
     assert set(found["environment"]) == {
         *("HOME", "LANG", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH"),
-        *("PWD", "PYTHONHASHSEED", "PYTHONHOME", "TZ"),
+        *("PWD", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH", "TZ"),
     }
     told = json.dumps([found["environment"], found["paths"]])
     for path in (sys.prefix, sys.base_prefix, str(Path.home()), str(Path(__file__).parents[2])):
@@ -155,8 +155,9 @@ def test_no_path_of_the_machine_is_told(found: Found) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("write /x", "write /opt/python/x", "write /lib/x", "write /code.py", "remove"),
-        *("write /warden.py", "write /data/given.json", "write /data/x", "write /dev/x"),
+        *("write /x", "write /opt/python/x", "write /opt/site/x", "write /lib/x", "remove"),
+        *("write /code.py", "write /warden.py", "write /data/given.json", "write /data/x"),
+        "write /dev/x",
     ],
 )
 def test_nothing_is_written_but_where_it_may_be(found: Found, name: str) -> None:

@@ -28,6 +28,8 @@ PACKAGES = ("numpy", "pandas", "scipy", "tzdata")
 """What a program may import beside the standard library, with what these need."""
 HOME = "/opt/python"
 """Where it lies in the jail."""
+SITE = "/opt/site"
+"""Where the packages lie in the jail: systems differ in where they look for them by themselves."""
 LIBRARIES = "/lib"
 """Where the C libraries lie in the jail."""
 LEFT_OUT = (
@@ -39,7 +41,7 @@ LEFT_OUT = (
 """Of the standard library: tests, windows, terminals, installers."""
 PLAIN = ("/", "/opt", "/usr", "/usr/local", "/home", "/root")
 """Folders whose names tell nothing of a machine."""
-_LAYOUT = 3
+_LAYOUT = 4
 """Counted up when what is copied changes, so that no older copy is taken for it."""
 
 
@@ -58,7 +60,11 @@ class Interpreter:
     @property
     def shared(self) -> dict[str, Path]:
         """Path within → folder of the machine."""
-        return {HOME: self.folder / "python", LIBRARIES: self.folder / "lib"}
+        return {
+            HOME: self.folder / "python",
+            SITE: self.folder / "site",
+            LIBRARIES: self.folder / "lib",
+        }
 
     @property
     def links(self) -> dict[str, str]:
@@ -77,6 +83,7 @@ class Interpreter:
             "PATH": f"{HOME}/bin",
             "PYTHONHASHSEED": "0",
             "PYTHONHOME": HOME,
+            "PYTHONPATH": SITE,
             "TZ": "UTC",
         }
 
@@ -196,7 +203,7 @@ def _copy(into: Path) -> None:
         )
     for name in _closure():
         for file, place in _files(name):
-            target = library / "site-packages" / file
+            target = into / "site" / file
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
     binary = python / "bin" / "python"
@@ -205,14 +212,15 @@ def _copy(into: Path) -> None:
     binary.chmod(0o755)
     _libraries(into, binary)
     _forget(into)
-    subprocess.run(
-        [
-            *(sys.executable, "-I", "-m", "compileall", "-q", "-s", str(python), "-p", HOME),
-            *("--invalidation-mode", "unchecked-hash", str(python)),
-        ],
-        check=False,  # a file of another version's syntax stays as it is
-        stdout=subprocess.DEVNULL,
-    )
+    for folder, within in ((python, HOME), (into / "site", SITE)):
+        subprocess.run(
+            [
+                *(sys.executable, "-I", "-m", "compileall", "-q", "-s", str(folder), "-p", within),
+                *("--invalidation-mode", "unchecked-hash", str(folder)),
+            ],
+            check=False,  # a file of another version's syntax stays as it is
+            stdout=subprocess.DEVNULL,
+        )
     for folder, names, files in os.walk(into):
         for each in names:
             Path(folder, each).chmod(0o755)

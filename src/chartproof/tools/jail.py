@@ -248,7 +248,7 @@ def bounds(limits: Limits) -> dict[str, str]:
     group.close()
     weak = {
         "memory": "each process by itself (RLIMIT_AS), all by a count ten times a second",
-        "pids": "the user's processes (RLIMIT_NPROC)",
+        "pids": "their number within (RLIMIT_NPROC)",
         "cpu": "each process by itself (RLIMIT_CPU)",
     }
     return {name: group.bounded.get(name, weak[name]) for name in cgroup.CONTROLLERS}

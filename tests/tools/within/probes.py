@@ -61,7 +61,6 @@ for path in (
     "/var",
     "/run",
     "/work",
-    "/opt/site",
 ):
     attempt(path, lambda p=path: os.listdir(p))
 attempt("a link out", lambda: linked(SECRET))
@@ -72,8 +71,8 @@ found["/opt/python/bin"] = sorted(os.listdir("/opt/python/bin"))
 found["environment"] = dict(os.environ)
 found["paths"] = [*sys.path, sys.prefix, sys.base_prefix, sys.executable, os.__file__, __file__]
 
-for path in ("/x", "/opt/python/x", "/lib/x", "/code.py", "/warden.py", "/data/given.json",
-             "/data/x", "/dev/x", "/opt/python/lib/libpython3.so"):  # fmt: skip
+for path in ("/x", "/opt/python/x", "/opt/site/x", "/lib/x", "/code.py", "/warden.py",
+             "/data/given.json", "/data/x", "/dev/x"):  # fmt: skip
     attempt("write " + path, lambda p=path: written(p))
 attempt("remove", lambda: os.remove("/code.py"))
 for path in ("/tmp/x", "/out/x", "/dev/shm/x"):
