@@ -55,6 +55,49 @@ def test_an_empty_string_is_null_quoted_or_not(layout: Layout, tmp_path: Path) -
     ]
 
 
+def test_a_column_that_the_original_forbids_to_be_empty_may_be(
+    layout: Layout, tmp_path: Path
+) -> None:
+    def row(table: str, **cells: str) -> str:
+        return ",".join(cells.get(name, "") for name in tables()[table].columns) + "\n"
+
+    mine = {"subject_id": "9000001", "hadm_id": "8000001"}
+    drug = row("prescriptions", **mine, pharmacy_id="31", drug_type="MAIN", drug='""')
+    layout.put("hosp", "prescriptions", layout.header("prescriptions") + drug)
+    culture = row("microbiologyevents", **mine, microevent_id="7", chartdate="2150-01-02 00:00:00")
+    layout.put("hosp", "microbiologyevents", layout.header("microbiologyevents") + culture)
+    build(MimicSource(layout.root), tmp_path / "store")
+    assert rows(tmp_path / "store", "prescriptions", "pharmacy_id, drug") == [(31, None)]
+    assert rows(tmp_path / "store", "microbiologyevents", "spec_type_desc") == [(None,)]
+
+
+def test_a_quote_that_comes_late_in_a_file_is_a_quote(layout: Layout, tmp_path: Path) -> None:
+    plain = "".join(f"A{n:04},1,long {n},short {n}\n" for n in range(9000))
+    late = 'A9000,1,"long, with ""quotes"" and a comma",short\n'
+    layout.put("hosp", "d_hcpcs", layout.header("d_hcpcs") + plain + late)
+    build(MimicSource(layout.root), tmp_path / "store")
+    found = rows(tmp_path / "store", "d_hcpcs", "code, long_description")
+    assert len(found) == 9001
+    assert found[0] == ("A0000", "long 0")
+    assert found[-1] == ("A9000", 'long, with "quotes" and a comma')
+
+
+def test_a_long_note_of_many_lines_is_one_row(layout: Layout, tmp_path: Path) -> None:
+    text = "".join(f'Line {n}: "so", she said.\n' for n in range(2200))
+    assert len(text) > 50_000
+    quoted = text.replace('"', '""')
+    layout.put(
+        "note",
+        "discharge",
+        layout.header("discharge")
+        + "9000001-DS-1,9000001,8000001,DS,1,2150-01-04 00:00:00,2150-01-05 07:00:00,"
+        + f'"{quoted}"\n',
+    )
+    layout.rest("note")
+    build(MimicSource(layout.root), tmp_path / "store")
+    assert rows(tmp_path / "store", "discharge", "text") == [(text,)]
+
+
 def test_columns_are_found_by_name_in_any_case_and_order(layout: Layout, tmp_path: Path) -> None:
     layout.put(
         "hosp",

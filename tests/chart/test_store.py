@@ -121,6 +121,13 @@ def test_the_shown_coverage_has_a_line_for_each_table_and_a_dash_for_what_is_not
     assert (labs[2].text, labs[2].value) == ("1", 1.0)
 
 
+def test_the_years_that_a_table_does_not_reach_are_shown(store: Store) -> None:
+    (coverage,) = show(store)
+    said = {row[0].text: row[4].text for row in coverage.rows}
+    assert said["emar"] == "Of 2011 to 2022, everywhere from 2014 on."
+    assert said["labevents"] == ""
+
+
 def test_digests_are_in_the_form_that_sha256sum_reads(store: Store) -> None:
     for line in (store.path / "files.sha256").read_text().splitlines():
         digest, path = line.split("  ")

@@ -103,8 +103,7 @@ class Chart:
     def coverage(self, table: str) -> Coverage:
         """What the store has of a table, so that *not covered* is never reported as absent."""
         if not self._coverage:
-            rows = self.query('select "table", module, covered, missing, why from coverage')
-            found = [Coverage.model_validate(row) for row in rows]
+            found = [_coverage(row) for row in self.query("select * from coverage")]
             self._coverage = {each.table: each for each in found}
         return self._coverage[table]
 
@@ -130,6 +129,14 @@ class Chart:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
+
+
+def _coverage(row: Mapping[str, Any]) -> Coverage:
+    """A row of the table coverage; a chart of an earlier version tells no years."""
+    first, whole, last = (row.get(name) for name in ("first_year", "whole_year", "last_year"))
+    era = None if first is None else {"first": first, "whole": whole, "last": last}
+    told = {name: row[name] for name in ("table", "module", "covered", "missing", "why")}
+    return Coverage.model_validate({**told, "era": era})
 
 
 def _link(source: Path, link: Path) -> None:

@@ -119,13 +119,18 @@ def _write(db: duckdb.DuckDBPyConnection, store: Store) -> None:
     db.execute(
         'create table slice.coverage as select unnest($names::varchar[]) as "table", '
         "unnest($modules::varchar[]) as module, unnest($covered::boolean[]) as covered, "
-        "unnest($missing::varchar[][]) as missing, unnest($why::varchar[]) as why",
+        "unnest($missing::varchar[][]) as missing, unnest($why::varchar[]) as why, "
+        "unnest($first::integer[]) as first_year, unnest($whole::integer[]) as whole_year, "
+        "unnest($last::integer[]) as last_year",
         {
             "names": [each.table for each in coverage],
             "modules": [each.module for each in coverage],
             "covered": [each.covered for each in coverage],
             "missing": [list(each.missing) for each in coverage],
             "why": [each.why for each in coverage],
+            "first": [each.era.first if each.era else None for each in coverage],
+            "whole": [each.era.whole if each.era else None for each in coverage],
+            "last": [each.era.last if each.era else None for each in coverage],
         },
     )
     db.execute("commit")

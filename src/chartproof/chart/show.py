@@ -2,7 +2,7 @@
 
 from chartproof.chart.schema import tables
 from chartproof.chart.store import Store
-from chartproof.records.store import Account, Coverage
+from chartproof.records.store import Account, Coverage, Era
 from chartproof.records.table import Cell, Table
 
 DASH = "–"
@@ -39,8 +39,15 @@ def _covered(each: Coverage) -> tuple[Cell, ...]:
         rows = Cell(text=f"{each.rows:,}", value=each.rows)
         columns = Cell(text=f"{have} of {every}", value=have)
         lacking = f"Without {', '.join(each.missing)}. " if each.missing else ""
-        words = lacking + each.why
+        words = " ".join(part for part in (lacking + each.why, _years(each.era)) if part).strip()
     return (Cell(text=each.table), Cell(text=each.module), rows, columns, Cell(text=words))
+
+
+def _years(era: Era | None) -> str:
+    if era is None:
+        return ""
+    whole = f", everywhere from {era.whole} on" if era.whole > era.first else ""
+    return f"Of {era.first} to {era.last}{whole}."
 
 
 def _accounts(store: Store) -> Table:

@@ -7,6 +7,21 @@ from chartproof.records.record import Document, Record
 Tier = Literal["synthetic", "open", "credentialed"]
 
 
+class Era(Record):
+    """The real years of which a source has a table.
+
+    Attributes:
+        first: Before this year there is no row.
+        whole: From this year on a row is expected wherever there was something to record; between
+            `first` and `whole` the hospital recorded here and there.
+        last: After this year there is no row.
+    """
+
+    first: int
+    whole: int
+    last: int
+
+
 class Coverage(Record):
     """What of one table a source has. Not covered is never reported as absent.
 
@@ -14,6 +29,7 @@ class Coverage(Record):
         covered: Whether the source has the table at all.
         missing: Columns that the source does not fill.
         why: One sentence for a reader; empty where everything is there.
+        era: Of which real years; None where it has the table for all its years, or does not tell.
     """
 
     table: str
@@ -22,6 +38,7 @@ class Coverage(Record):
     missing: tuple[str, ...] = ()
     rows: int = 0
     why: str = ""
+    era: Era | None = None
 
 
 class Account(Record):

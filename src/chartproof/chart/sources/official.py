@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from chartproof.chart.eras import eras
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.csv_file import CsvFile
 from chartproof.chart.sources.fitting import narrow
@@ -124,7 +125,12 @@ class OfficialSource(Source):
             lacking = tuple(name for name in spec.columns if name not in columns)
             why = f"The source has no column {', '.join(lacking)}." if lacking else ""
             return Coverage(
-                table=spec.name, module=spec.module, covered=True, missing=lacking, why=why
+                table=spec.name,
+                module=spec.module,
+                covered=True,
+                missing=lacking,
+                why=why,
+                era=eras().get(spec.name),
             )
         if spec.name in CORE:
             raise ChartError(
