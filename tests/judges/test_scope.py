@@ -48,6 +48,14 @@ def test_a_valid_empty_result_counts_and_a_refusal_does_not() -> None:
     assert not seen({}, call("chartevents"))
 
 
+def test_a_call_as_of_a_time_is_not_taken_for_a_whole_window() -> None:
+    # what was stored later is left out of it, though its specimen is of the window
+    assert not seen({"windows": [WINDOW]}, call(known_by="2150-01-09T00:00:00"))
+    assert not seen({"items": ["50912"]}, call(known_by="2150-01-09T00:00:00"))
+    assert seen({}, call(known_by="2150-01-09T00:00:00"))
+    assert seen({"windows": [WINDOW]}, call())
+
+
 @pytest.mark.parametrize(
     ("items", "required", "expected"),
     [

@@ -1,4 +1,3 @@
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.records.edit import SetRows
 from chartproof.tools.gateway import Gateway
-
-LABS = (files("chartproof.tools") / "labs.sql").read_text(encoding="utf-8")
+from chartproof.tools.results import bound
 
 
 def test_a_result_shows_value_number_unit_and_both_times(ask: Any) -> None:
@@ -18,9 +16,10 @@ def test_a_result_shows_value_number_unit_and_both_times(ask: Any) -> None:
     assert called.answer.text == (
         "call 1 · labs · 1 row · complete\n"
         "ref | charttime | storetime | item | value | valuenum | unit | flag | comments | hadm_id"
-        " | ref_range_lower | ref_range_upper | specimen_id | fluid | bound\n"
+        " | ref_range_lower | ref_range_upper | specimen_id | fluid | bound | found_in"
+        " | unit_flag | same_time | doubt\n"
         "[labevents:1] | 2150-03-01 03:00 | 2150-03-01 04:10:30 | Creatinine (50912) | 1.0 | 1"
-        " | mg/dL | – | – | – | – | – | – | Blood | –"
+        " | mg/dL | – | – | – | – | – | – | Blood | – | number | – | – | –"
     )
 
 
@@ -107,10 +106,12 @@ def test_a_value_without_a_number_keeps_its_text_and_tells_its_bound(ask: Any) -
 
 
 @pytest.mark.parametrize(
-    ("value", "bound"),
+    ("value", "expected"),
     [
         ("GREATER THAN 88", "> 88"),
         (">=1.5", ">= 1.5"),
+        ("Less than or equal to 4", "<= 4"),
+        ("likely between 45 and 60 mL/min", "between 45 and 60"),
         ("≤ .5", "<= .5"),
         ("less than 5", "< 5"),
         ("NEG", None),
@@ -120,12 +121,19 @@ def test_a_value_without_a_number_keeps_its_text_and_tells_its_bound(ask: Any) -
         (None, None),
     ],
 )
-def test_a_bound_is_read_from_signs_and_words(full: Any, value: str | None, bound: str) -> None:
-    sql = LABS.split("from labevents")[0] + (
-        "from (select * replace ($value::varchar as value, null as valuenum) from labevents "
-        "limit 1) as e left join d_labitems as d using (itemid)"
-    )
-    assert full.query(sql, {"value": value})[0]["bound"] == bound
+def test_a_bound_is_read_from_signs_and_words(value: str | None, expected: str | None) -> None:
+    assert bound(None, value, None) == expected
+    assert bound(7.0, value, None) is None, "a number needs no bound"
+    # what is blotted out says nothing: then the comment speaks, and only then
+    assert bound(None, "___", value) == expected
+    assert bound(None, "NEG", value) is None
+
+
+@pytest.mark.parametrize(
+    "comment", ["HEMOLYZED, LESS THAN IDEAL.", "OVER 5 HOURS OLD.", "see below 3"]
+)
+def test_a_comment_that_compares_nothing_gives_no_bound(comment: str) -> None:
+    assert bound(None, None, comment) is None
 
 
 def test_a_value_blotted_out_keeps_its_number(ask: Any) -> None:

@@ -8,8 +8,9 @@ from chartproof.tools import TOOLS
 from chartproof.tools.tool import Tool
 
 NO_TOOLS = {
-    *("belonging", "corpus", "gateway", "items", "listing", "render", "replay", "statement"),
-    *("endpoint", "mcp", "reference", "tool", "trace", "worker"),
+    *("belonging", "corpus", "endpoint", "gateway", "items", "known", "listing", "mcp"),
+    *("plausible", "reference", "render", "replay", "results", "silence", "statement", "tool"),
+    *("trace", "worker"),
     *("cgroup", "interpreter", "jail", "syscalls", "warden"),
 }
 

@@ -38,7 +38,13 @@ LIMITS = re.compile(
 
 
 def undeclared(call: Called) -> bool:
-    """Whether a call may be limited in ways that its scope does not tell."""
+    """Whether a call may have left out rows of its window and items.
+
+    A statement in SQL may be limited in its own words; a call as of a time left out what was stored
+    later.
+    """
+    if call.answer.scope.known_by is not None:
+        return True
     return call.tool == "sql" and bool(LIMITS.search(str(call.arguments.get("query", ""))))
 
 
@@ -61,7 +67,7 @@ def source_seen(
     asks = bool(source.items or source.windows)
     told = [call for call in named if not (asks and undeclared(call))]
     if not told:
-        return _not(source, "only SQL read it, with limits of its own")
+        return _not(source, "only SQL or a call as of a time read it, with limits of its own")
     reached = _in_encounter(told, source, list(rows), anchor)
     if not reached:
         return _not(source, "every call was limited to another encounter")

@@ -26,12 +26,13 @@ class Scope(Record):
         tables: Tables that were read.
         encounters: hadm_id or stay_id to which the call was limited; None is every encounter.
         since, until: Half-open window, ISO times; None is unbounded.
+        known_by: Only what was stored by then was shown, ISO time; None is whenever stored.
         items: Item ids, codes, order types or sections that were asked for; None is all. Empty
             where the limits are not known, as of a query in SQL.
         complete: Whether nothing in scope was cut off by a page or a cap. The last page of a query
             whose other pages the same run has read is complete.
-        covered: Whether the store covers all of `tables`.
-        uncovered: Those of `tables` that the store does not cover.
+        covered: Whether the store covers all of `tables`, at the time of every encounter asked for.
+        uncovered: Those of `tables` that the store does not cover, or not then.
         page, pages: Which page of how many.
         total: Rows in scope, shown or not.
     """
@@ -40,6 +41,7 @@ class Scope(Record):
     encounters: tuple[int, ...] | None = None
     since: str | None = None
     until: str | None = None
+    known_by: str | None = None
     items: tuple[str, ...] | None = None
     complete: bool = True
     covered: bool = True

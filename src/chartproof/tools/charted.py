@@ -3,10 +3,11 @@
 from pydantic import Field
 
 from chartproof.chart.chart import Chart
-from chartproof.records.trace import Answer
+from chartproof.records.trace import Answer, Row
 from chartproof.tools.items import resolve
-from chartproof.tools.listing import Asked, Conditions, listed
-from chartproof.tools.tool import OfEdStay, OfIcuStay, Paged, Tool, Windowed, Word, Words
+from chartproof.tools.listing import Asked, Conditions, listed, with_cells, with_notes
+from chartproof.tools.plausible import doubt, limits
+from chartproof.tools.tool import AsOf, OfEdStay, OfIcuStay, Paged, Tool, Windowed, Word, Words
 
 
 class ChartItems(Paged):
@@ -17,7 +18,7 @@ class ChartItems(Paged):
     )
 
 
-class Charted(OfIcuStay, Windowed):
+class Charted(AsOf, OfIcuStay, Windowed):
     """Which items, and when."""
 
     items: Words = Field(
@@ -25,7 +26,7 @@ class Charted(OfIcuStay, Windowed):
     )
 
 
-class Outputs(OfIcuStay, Windowed):
+class Outputs(AsOf, OfIcuStay, Windowed):
     """Which outputs, and when."""
 
     items: Words | None = Field(default=None, description="Item ids or labels; all by default.")
@@ -40,8 +41,8 @@ class Measurements(Windowed):
     )
 
 
-class EdVitals(OfEdStay, Paged):
-    """Which ED stay."""
+class EdVitals(OfEdStay, Windowed):
+    """Which ED stay, and when."""
 
 
 def chart_items(chart: Chart, request: ChartItems) -> Answer:
@@ -68,17 +69,20 @@ def chart_items(chart: Chart, request: ChartItems) -> Answer:
 def charted(chart: Chart, request: Charted) -> Answer:
     """List observations charted in the ICU (chartevents), oldest first.
 
-    charttime is when it was so, storetime when it was filed. value is what was chosen or typed,
-    valuenum its number. in_stay is `no` for rows charted outside their ICU stay. Values may be
-    impossible: nothing is left out. Laboratory results are copied here; `labs` is their source.
+    charttime is when it was so, mostly to the hour, storetime when it was filed; it may be earlier.
+    value is what was chosen or typed, valuenum its number or score: show both. in_stay is `no` for
+    rows charted outside their ICU stay. Nothing is left out: doubt says why a value cannot be.
+    copied is `yes` for laboratory results, which are copied here; `labs` is their source, so count
+    them there.
     """
     items = resolve(chart, request.items, "d_items", search="chart_items", table="chartevents")
     where = Conditions()
     where.equal("e.stay_id", request.stay_id)
     where.within("e.charttime", request.since, request.until)
+    where.known("e.storetime", request.known_by)
     if items.ids is not None:
         where.add("e.itemid in (select unnest($items))", items=list(items.ids))
-    return listed(
+    answer = listed(
         chart,
         _CHARTED.format(where=where),
         Asked(
@@ -86,6 +90,7 @@ def charted(chart: Chart, request: Charted) -> Answer:
             encounters=None if request.stay_id is None else (request.stay_id,),
             since=request.since,
             until=request.until,
+            known_by=request.known_by,
             items=items.scope,
             page=request.page,
             notes=items.notes,
@@ -93,14 +98,26 @@ def charted(chart: Chart, request: Charted) -> Answer:
         order="charttime, itemid",
         columns=(
             *("charttime", "storetime", "item", "value", "valuenum", "unit", "warning"),
-            *("in_stay", "stay_id", "hadm_id"),
+            *("in_stay", "stay_id", "hadm_id", "copied", "doubt"),
         ),
         bound=where.bound,
     )
+    answer = with_cells(
+        answer,
+        lambda row: {"doubt": doubt("charted", row.cells["itemid"], row.cells["valuenum"])},
+    )
+    copies = sum(row.cells["copied"] == "yes" for row in answer.rows)
+    if copies:
+        told = f"{copies} of these rows copy laboratory results: `labs` is their source"
+        answer = with_notes(answer, told)
+    return answer
 
 
 def outputs(chart: Chart, request: Outputs) -> Answer:
-    """List what the patient lost in the ICU (outputevents): urine, drains, stool; in its unit."""
+    """List what the patient lost in the ICU (outputevents): urine, drains, stool; in its unit.
+
+    in_stay is `no` for rows charted outside their ICU stay.
+    """
     items = (
         resolve(chart, request.items, "d_items", search="chart_items", table="outputevents")
         if request.items
@@ -109,6 +126,7 @@ def outputs(chart: Chart, request: Outputs) -> Answer:
     where = Conditions()
     where.equal("e.stay_id", request.stay_id)
     where.within("e.charttime", request.since, request.until)
+    where.known("e.storetime", request.known_by)
     if items and items.ids is not None:
         where.add("e.itemid in (select unnest($items))", items=list(items.ids))
     return listed(
@@ -119,12 +137,15 @@ def outputs(chart: Chart, request: Outputs) -> Answer:
             encounters=None if request.stay_id is None else (request.stay_id,),
             since=request.since,
             until=request.until,
+            known_by=request.known_by,
             items=items.scope if items else None,
             page=request.page,
             notes=items.notes if items else (),
         ),
         order="charttime, itemid",
-        columns=("charttime", "storetime", "item", "value", "unit", "stay_id", "hadm_id"),
+        columns=(
+            *("charttime", "storetime", "item", "value", "unit", "stay_id", "hadm_id", "in_stay"),
+        ),
         bound=where.bound,
     )
 
@@ -132,8 +153,10 @@ def outputs(chart: Chart, request: Outputs) -> Answer:
 def measurements(chart: Chart, request: Measurements) -> Answer:
     """List values of the online record (omr), mostly of clinics: weight, height, BMI, BP, eGFR.
 
-    They carry a date, no time of day, and belong to no encounter. The unit stands in the name; the
-    value is text (`120/70`, `>60`). A window takes a value if its day touches the window.
+    They carry a date, no time of day, and belong to no encounter. value is text as it was entered;
+    valuenum is its number where it is one, bound what it says where it is a comparison (`>60`),
+    systolic and diastolic are read from `120/70`. unit is what the name holds in brackets; older
+    names, such as BMI, hold none. A window takes a value if its day touches the window.
     """
     where = Conditions()
     where.overlap(
@@ -142,8 +165,7 @@ def measurements(chart: Chart, request: Measurements) -> Answer:
     where.words("coalesce(result_name, '')", request.names, "names")
     return listed(
         chart,
-        f"select row_ref as ref, chartdate, seq_num, result_name as name, result_value as value, "
-        f"result_name, result_value from omr where {where}",
+        _MEASUREMENTS.format(where=where),
         Asked(
             ("omr",),
             since=request.since,
@@ -152,7 +174,10 @@ def measurements(chart: Chart, request: Measurements) -> Answer:
             page=request.page,
         ),
         order="chartdate, name, seq_num",
-        columns=("chartdate", "seq_num", "name", "value"),
+        columns=(
+            *("chartdate", "seq_num", "name", "value", "valuenum", "unit", "bound"),
+            *("systolic", "diastolic"),
+        ),
         bound=where.bound,
     )
 
@@ -160,25 +185,39 @@ def measurements(chart: Chart, request: Measurements) -> Answer:
 def ed_vitals(chart: Chart, request: EdVitals) -> Answer:
     """List triage (source triage, without a time of its own) and vital signs of ED stays.
 
-    Temperature is mostly in degrees Fahrenheit, sometimes Celsius; the record does not say which.
+    heartrate and resprate are per minute, o2sat is in %, sbp and dbp in mmHg. Temperature is mostly
+    in degrees Fahrenheit, sometimes Celsius; the record does not say which, and doubt marks what
+    cannot be Fahrenheit. pain is as it was typed. A window takes every triage: its time is not
+    known.
     """
-    where = Conditions()
+    where, timed = Conditions(), Conditions()
     where.equal("stay_id", request.stay_id)
-    return listed(
+    timed.equal("stay_id", request.stay_id)
+    timed.within("charttime", request.since, request.until)
+    answer = listed(
         chart,
-        _ED_VITALS.format(where=where),
+        _ED_VITALS.format(where=where, timed=timed),
         Asked(
             ("triage", "vitalsign"),
             encounters=None if request.stay_id is None else (request.stay_id,),
+            since=request.since,
+            until=request.until,
             page=request.page,
         ),
         order="stay_id, source, charttime",
         columns=(
             *("source", "stay_id", "charttime", "temperature", "heartrate", "resprate", "o2sat"),
-            *("sbp", "dbp", "rhythm", "pain", "acuity", "chiefcomplaint"),
+            *("sbp", "dbp", "rhythm", "pain", "acuity", "chiefcomplaint", "doubt"),
         ),
-        bound=where.bound,
+        bound={**where.bound, **timed.bound},
     )
+    return with_cells(answer, lambda row: {"doubt": _doubts(row)})
+
+
+def _doubts(row: Row) -> str | None:
+    """Every column of an ED row that cannot be."""
+    found = ((name, doubt("ed", name, row.cells.get(str(name)))) for name in limits()["ed"])
+    return "; ".join(f"{name} {why}" for name, why in found if why) or None
 
 
 _CHART_ITEMS = """
@@ -197,25 +236,39 @@ left join (
 ) as e using (itemid)
 where {where}
 """
-_CHARTED = """
+_IN_STAY = """case when s.intime is null then null
+        when e.charttime >= s.intime and (s.outtime is null or e.charttime <= s.outtime) then 'yes'
+        else 'no' end"""
+_CHARTED = f"""
 select e.row_ref as ref, e.charttime, e.storetime,
     coalesce(d.label, 'item') || ' (' || e.itemid || ')' as item, e.value, e.valuenum,
     e.valueuom as unit, e.warning,
-    case when s.intime is null then null
-        when e.charttime >= s.intime and (s.outtime is null or e.charttime <= s.outtime) then 'yes'
-        else 'no' end as in_stay,
+    {_IN_STAY} as in_stay, case when d.category = 'Labs' then 'yes' end as copied,
     e.stay_id, e.hadm_id, e.itemid, d.label, e.valueuom
 from chartevents as e
 left join d_items as d using (itemid)
 left join icustays as s on s.stay_id = e.stay_id
-where {where}
+where {{where}}
 """
-_OUTPUTS = """
+_OUTPUTS = f"""
 select e.row_ref as ref, e.charttime, e.storetime,
     coalesce(d.label, 'item') || ' (' || e.itemid || ')' as item, e.value, e.valueuom as unit,
-    e.stay_id, e.hadm_id, e.itemid, d.label, e.valueuom
+    e.stay_id, e.hadm_id, {_IN_STAY} as in_stay, e.itemid, d.label, e.valueuom
 from outputevents as e left join d_items as d using (itemid)
-where {where}
+left join icustays as s on s.stay_id = e.stay_id
+where {{where}}
+"""
+_MEASUREMENTS = r"""
+select row_ref as ref, chartdate, seq_num, result_name as name, result_value as value,
+    try_cast(regexp_extract(result_value, '^\s*(-?\d+(\.\d+)?)\s*$', 1) as double) as valuenum,
+    nullif(regexp_extract(result_name, '\(([^()]*)\)\s*$', 1), '') as unit,
+    case when regexp_matches(result_value, '^\s*[<>]=?\s*\.?\d') then
+        regexp_extract(result_value, '[<>]=?') || ' ' || regexp_extract(result_value, '\d*\.?\d+')
+    end as bound,
+    try_cast(regexp_extract(result_value, '^\s*(\d+)\s*/\s*\d+\s*$', 1) as integer) as systolic,
+    try_cast(regexp_extract(result_value, '^\s*\d+\s*/\s*(\d+)\s*$', 1) as integer) as diastolic,
+    result_name, result_value
+from omr where {where}
 """
 _ED_VITALS = """
 select row_ref as ref, 'triage' as source, stay_id, null::timestamp as charttime, temperature,
@@ -224,7 +277,7 @@ from triage where {where}
 union all by name
 select row_ref as ref, 'vitalsign' as source, stay_id, charttime, temperature, heartrate, resprate,
     o2sat, sbp, dbp, rhythm, pain
-from vitalsign where {where}
+from vitalsign where {timed}
 """
 
 TOOLS = (

@@ -1,5 +1,6 @@
 """Coded diagnoses and procedures, and procedures charted in the ICU."""
 
+import re
 from typing import Literal
 
 from pydantic import Field
@@ -8,9 +9,12 @@ from chartproof.chart.chart import Chart
 from chartproof.records.trace import Answer
 from chartproof.tools.items import resolve
 from chartproof.tools.listing import Asked, Conditions, listed
-from chartproof.tools.tool import OfAdmission, Paged, Tool, Windowed, Words
+from chartproof.tools.tool import AsOf, OfAdmission, Paged, Tool, Windowed, Words
 
-_CODES = "ICD codes, with or without dots; `%` is a wildcard: ['N17%', '584.9']."
+_CODES = (
+    "ICD codes, with or without dots; `%` is a wildcard: ['N17%', '584.9']. A version may stand "
+    "before: ['ICD9:V45.11', 'ICD10:Z99.2']."
+)
 
 
 class Diagnoses(OfAdmission, Paged):
@@ -19,7 +23,7 @@ class Diagnoses(OfAdmission, Paged):
     codes: Words | None = Field(default=None, description=_CODES)
 
 
-class Procedures(OfAdmission, Windowed):
+class Procedures(AsOf, OfAdmission, Windowed):
     """Which procedures, and when."""
 
     kind: Literal["coded", "icu"] | None = Field(
@@ -35,12 +39,13 @@ def diagnoses(chart: Chart, request: Diagnoses) -> Answer:
     """List coded diagnoses: of the hospital (source hosp) and of the ED (source ed).
 
     Codes are given after discharge for billing. They carry no time, may be history, and alone
-    prove no event. seq_num ranks them. ICD-9 and ICD-10 are mixed: look for both.
+    prove no event. seq_num ranks them. ICD-9 and ICD-10 are mixed: look for both. The same letters
+    may mean two things in the two versions: icd_version belongs to the code.
     """
     patterns = _patterns(request.codes)
     where = Conditions()
     where.equal("hadm_id", request.hadm_id)
-    where.like("icd_code", patterns, "codes")
+    _coded(where, patterns, "icd_code", "icd_version")
     return listed(
         chart,
         _DIAGNOSES.format(where=where),
@@ -59,10 +64,10 @@ def diagnoses(chart: Chart, request: Diagnoses) -> Answer:
 def procedures(chart: Chart, request: Procedures) -> Answer:
     """List procedures: coded ones (ICD, HCPCS) by date, ICU ones by start and end.
 
-    A coded procedure has a chartdate without time of day; a window takes it if its day touches
-    the window. An ICU procedure was performed from starttime to endtime. Neither is an order: see
-    `orders`. Give codes or items to limit one kind; the other kind is then left out unless it is
-    limited too.
+    A coded procedure has a chartdate without time of day; a window takes it if its day touches the
+    window; when it was coded is not known, so `known_by` leaves it out. An ICU procedure was
+    performed from starttime to endtime. Neither is an order: see `orders`. Give codes or items to
+    limit one kind; the other kind is then left out unless it is limited too.
     """
     kinds = _kinds(request)
     patterns = _patterns(request.codes)
@@ -76,7 +81,8 @@ def procedures(chart: Chart, request: Procedures) -> Answer:
         where.overlap(
             "chartdate", "chartdate + interval 1 day", request.since, request.until, unknown=True
         )
-        where.like("code", patterns, "codes")
+        _coded(where, patterns, "code", "icd_version")
+        where.known("null::timestamp", request.known_by)
         parts.append(_CODED.format(where=where))
         bound |= where.bound
         asked += patterns or ()
@@ -89,6 +95,7 @@ def procedures(chart: Chart, request: Procedures) -> Answer:
         where = Conditions()
         where.equal("hadm_id", request.hadm_id)
         where.overlap("starttime", "endtime", request.since, request.until)
+        where.known("p.storetime", request.known_by)
         if items and items.ids is not None:
             where.add("itemid in (select unnest($items))", items=list(items.ids))
             asked += items.scope or ()
@@ -106,6 +113,7 @@ def procedures(chart: Chart, request: Procedures) -> Answer:
             encounters=None if request.hadm_id is None else (request.hadm_id,),
             since=request.since,
             until=request.until,
+            known_by=request.known_by,
             items=asked or None,
             page=request.page,
             notes=notes,
@@ -113,7 +121,7 @@ def procedures(chart: Chart, request: Procedures) -> Answer:
         order="coalesce(starttime, chartdate), kind",
         columns=(
             *("kind", "hadm_id", "stay_id", "starttime", "endtime", "chartdate", "code", "title"),
-            *("value", "unit", "status", "storetime"),
+            *("value", "unit", "status", "storetime", "icd_version"),
         ),
         bound=bound,
     )
@@ -126,13 +134,34 @@ def _kinds(request: Procedures) -> tuple[str, ...]:
     return limited or ("coded", "icu")
 
 
+_VERSIONED = re.compile(r"ICD-?(9|10)\s*:\s*(.+)")
+
+
 def _patterns(codes: list[str] | None) -> tuple[str, ...] | None:
-    """Codes as the tables have them: no dots, capitals, `%` for a wildcard."""
+    """Codes as the tables have them: no dots, capitals, `%` for a wildcard; `ICD9:` kept before."""
     if not codes:
         return None
-    return tuple(
-        dict.fromkeys(each.strip().replace(".", "").replace("*", "%").upper() for each in codes)
-    )
+    return tuple(dict.fromkeys(_pattern(each) for each in codes))
+
+
+def _pattern(code: str) -> str:
+    plain = code.strip().replace(".", "").replace("*", "%").upper()
+    versioned = _VERSIONED.fullmatch(plain)
+    return f"ICD{versioned[1]}:{versioned[2]}" if versioned else plain
+
+
+def _coded(where: Conditions, patterns: tuple[str, ...] | None, code: str, version: str) -> None:
+    """Demand one of the codes, each in its version where it names one."""
+    if not patterns:
+        return
+    parts: list[str] = []
+    bound: dict[str, object] = {}
+    for n, pattern in enumerate(patterns):
+        versioned = _VERSIONED.fullmatch(pattern)
+        bound[f"codes{n}"] = versioned[2] if versioned else pattern
+        also = f" and {version} = {versioned[1]}" if versioned else ""
+        parts.append(f"({code} like $codes{n}{also})")
+    where.add(f"({' or '.join(parts)})", **bound)
 
 
 _CODED_TABLES = ("procedures_icd", "hcpcsevents")
@@ -155,7 +184,8 @@ select * from (
     from procedures_icd as p left join d_icd_procedures as t using (icd_code, icd_version)
     union all by name
     select h.row_ref as ref, 'coded' as kind, h.hadm_id, h.chartdate, h.hcpcs_cd as code,
-        h.short_description as title, h.hcpcs_cd, h.seq_num, h.short_description
+        h.short_description as title, h.hcpcs_cd, h.seq_num, h.short_description,
+        null::smallint as icd_version
     from hcpcsevents as h
 ) where {where}
 """
@@ -163,7 +193,7 @@ _ICU = """
 select p.row_ref as ref, 'icu' as kind, p.hadm_id, p.stay_id, p.starttime, p.endtime,
     null::date as chartdate, p.itemid::varchar as code, d.label as title, p.value::double as value,
     p.valueuom as unit, p.statusdescription as status, p.storetime, p.itemid, d.label, p.valueuom,
-    p.statusdescription, p.location, p.ordercategoryname
+    p.statusdescription, p.location, p.ordercategoryname, null::smallint as icd_version
 from procedureevents as p left join d_items as d using (itemid)
 where {where}
 """

@@ -1,14 +1,24 @@
 """Laboratory items and results."""
 
-from importlib.resources import files
+from typing import Any
 
 from pydantic import Field
 
 from chartproof.chart.chart import Chart
-from chartproof.records.trace import Answer
+from chartproof.records.trace import Answer, Row
 from chartproof.tools.items import resolve
-from chartproof.tools.listing import Asked, Conditions, listed, unassigned
-from chartproof.tools.tool import OfAdmission, Paged, Tool, Windowed, Word, Words
+from chartproof.tools.known import once
+from chartproof.tools.listing import (
+    Asked,
+    Conditions,
+    listed,
+    unassigned,
+    with_cells,
+    with_notes,
+)
+from chartproof.tools.plausible import doubt
+from chartproof.tools.results import bound, found_in
+from chartproof.tools.tool import AsOf, OfAdmission, Paged, Tool, Windowed, Word, Words
 
 
 class LabItems(Paged):
@@ -17,7 +27,7 @@ class LabItems(Paged):
     label: Word = Field(description="Words of the label, in any case: `creatinine`. `%` is all.")
 
 
-class Labs(OfAdmission, Windowed):
+class Labs(AsOf, OfAdmission, Windowed):
     """Which items, and when."""
 
     items: Words = Field(
@@ -28,8 +38,9 @@ class Labs(OfAdmission, Windowed):
 def lab_items(chart: Chart, request: LabItems) -> Answer:
     """Find laboratory items by label, each with its fluid and this patient's counts.
 
-    The same label may belong to several items (serum, urine, whole blood): `fluid` and `category`
-    tell them apart. count, first and last are of this patient; units lists those in use.
+    The same label may belong to several items (serum, urine, whole blood, another analyser): each
+    is listed; `fluid` and `category` tell them apart. count, numbers (results that are a number),
+    first and last are of this patient; units lists those in use, usual_unit the most frequent.
     """
     where = Conditions()
     for n, word in enumerate(request.label.lower().replace("%", " ").split()):
@@ -39,7 +50,10 @@ def lab_items(chart: Chart, request: LabItems) -> Answer:
         _LAB_ITEMS.format(where=where),
         Asked(("d_labitems",), items=(request.label,), page=request.page),
         order="count desc, itemid",
-        columns=("itemid", "label", "fluid", "category", "count", "first", "last", "units"),
+        columns=(
+            *("itemid", "label", "fluid", "category", "count", "first", "last", "units"),
+            *("usual_unit", "numbers"),
+        ),
         bound=where.bound,
     )
 
@@ -48,69 +62,135 @@ def labs(chart: Chart, request: Labs) -> Answer:
     """List laboratory results, oldest first.
 
     charttime is when the specimen was taken, storetime when the result was known. value is as
-    reported, valuenum the number in it: show both, for either may be missing. bound is what a value
-    without a number says (< 0.01); the result may also stand in comments alone. Many results, of
-    the ED and of clinics above all, carry no hadm_id: prefer a window of time to hadm_id. A label
-    that fits several items gives all of them, and a note.
+    reported (`___` where it was blotted out), valuenum the number in it: where both stand, trust
+    valuenum. found_in says where the result stands: number, value (text), comments or nowhere;
+    bound is what a result without a number says (< 0.01), read from value or comments. Many
+    results, of the ED and of clinics above all, carry no hadm_id: prefer a window of time to
+    hadm_id. A label that fits several items gives all of them, and a note. unit_flag marks a unit
+    other than this patient's usual one for the item: nothing is converted. same_time counts results
+    of the item at the same minute, from other specimens or of other times of storing: none is left
+    out. doubt says why a number cannot be.
     """
     items = resolve(chart, request.items, "d_labitems", search="lab_items")
     where = Conditions()
     where.equal("e.hadm_id", request.hadm_id)
     where.within("e.charttime", request.since, request.until)
+    where.known("e.storetime", request.known_by)
     if items.ids is not None:
         where.add("e.itemid in (select unnest($items))", items=list(items.ids))
     answer = listed(
         chart,
-        f"{_LABS} where {where}",
+        _LABS.format(where=where),
         Asked(
             ("labevents",),
             encounters=None if request.hadm_id is None else (request.hadm_id,),
             since=request.since,
             until=request.until,
+            known_by=request.known_by,
             items=items.scope,
             page=request.page,
             notes=(
                 *items.notes,
-                *unassigned(chart, "labevents", "charttime", request.hadm_id, items.ids),
+                *unassigned(chart, "labevents", "e.charttime", request.hadm_id, items.ids),
             ),
         ),
         order="charttime, itemid",
         columns=(
             *("charttime", "storetime", "item", "value", "valuenum", "unit", "flag", "comments"),
             *("hadm_id", "ref_range_lower", "ref_range_upper", "specimen_id", "fluid", "bound"),
+            *("found_in", "unit_flag", "same_time", "doubt"),
         ),
         bound=where.bound,
     )
-    return answer.model_copy(update={"notes": (*_units(answer), *answer.notes)})
+    usual = once(chart, "usual units", _usual_units)
+    answer = with_cells(answer, lambda row: _read(row, usual))
+    return with_notes(answer, *_units(answer), *_repeated(answer))
+
+
+def _usual_units(chart: Chart) -> dict[int, str]:
+    """Item -> the unit that most of this patient's results of it have."""
+    return {row["itemid"]: row["usual_unit"] for row in chart.query(_USUAL)}
+
+
+def _read(row: Row, usual: dict[int, str]) -> dict[str, Any]:
+    """What is told of a result beside what the record holds."""
+    cells = row.cells
+    result = (cells["valuenum"], cells["value"], cells["comments"])
+    unit, other = cells["unit"], usual.get(cells["itemid"])
+    flag: str | None = None
+    if cells["valuenum"] is not None and other is not None:
+        if unit is None:
+            flag = "no unit"
+        elif unit.casefold() != other.casefold():
+            flag = f"not {other}"
+    return {
+        "bound": bound(*result),
+        "found_in": found_in(*result),
+        "usual_unit": other,
+        "unit_flag": flag,
+        "doubt": doubt("labs", cells["itemid"], cells["valuenum"]),
+    }
 
 
 def _units(answer: Answer) -> tuple[str, ...]:
     """Name the items whose results on this page stand in several units: they do not compare."""
-    units: dict[str, dict[str, int]] = {}
+    units: dict[str, dict[str, tuple[str, int]]] = {}
+    usual: dict[str, str | None] = {}
     for row in answer.rows:
         if row.cells["valuenum"] is not None:
-            seen = units.setdefault(row.cells["item"], {})
-            unit = row.cells["unit"] or "no unit"
-            seen[unit] = seen.get(unit, 0) + 1
+            item, unit = row.cells["item"], row.cells["unit"] or "no unit"
+            seen = units.setdefault(item, {})
+            # the same unit in other letters is the same unit
+            first, count = seen.get(unit.casefold(), (unit, 0))
+            seen[unit.casefold()] = (first, count + 1)
+            usual[item] = row.cells["usual_unit"]
     return tuple(
         f"{item} stands in several units: "
-        + ", ".join(f"{unit} ({count})" for unit, count in sorted(seen.items()))
+        + ", ".join(f"{unit} ({count})" for unit, count in sorted(seen.values()))
+        + (f"; usual in this chart is {usual[item]}" if usual[item] else "")
         for item, seen in units.items()
         if len(seen) > 1
     )
 
 
-_LAB_ITEMS = """
+def _repeated(answer: Answer) -> tuple[str, ...]:
+    """Tell of results that share item and minute."""
+    count = sum(row.cells["same_time"] is not None for row in answer.rows)
+    return (
+        f"{count} of these results share item and charttime with another: compare specimen_id and "
+        "storetime",
+    ) * (count > 0)
+
+
+_USUAL = """
+    select itemid, arg_min(valueuom, (-n, valueuom)) as usual_unit from (
+        select itemid, valueuom, count(*) as n from labevents
+        where valueuom is not null group by all
+    ) group by itemid
+"""
+_LAB_ITEMS = f"""
 select 'd_labitems:' || d.itemid as ref, d.itemid, d.label, d.fluid, d.category,
-    coalesce(e.count, 0) as count, e.first, e.last, e.units
+    coalesce(e.count, 0) as count, e.first, e.last, e.units, u.usual_unit,
+    coalesce(e.numbers, 0) as numbers
 from d_labitems as d
 left join (
-    select itemid, count(*) as count, min(charttime) as first, max(charttime) as last,
-        string_agg(distinct valueuom, ', ' order by valueuom) as units
+    select itemid, count(*) as count, count(valuenum) as numbers, min(charttime) as first,
+        max(charttime) as last, string_agg(distinct valueuom, ', ' order by valueuom) as units
     from labevents group by itemid
 ) as e using (itemid)
+left join ({_USUAL}) as u using (itemid)
+where {{where}}
+"""
+_LABS = """
+select e.row_ref as ref, e.charttime, e.storetime,
+    coalesce(d.label, 'item') || ' (' || e.itemid || ')' as item, e.value, e.valuenum,
+    e.valueuom as unit, e.flag, e.comments, e.hadm_id, e.ref_range_lower, e.ref_range_upper,
+    e.specimen_id, d.fluid, nullif(count(*) over (partition by e.itemid, e.charttime), 1)
+        as same_time,
+    e.itemid, d.label, e.valueuom, e.priority
+from labevents as e
+left join d_labitems as d using (itemid)
 where {where}
 """
-_LABS = (files("chartproof.tools") / "labs.sql").read_text(encoding="utf-8")
 
 TOOLS = (Tool("lab_items", LabItems, lab_items), Tool("labs", Labs, labs))

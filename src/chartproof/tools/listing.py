@@ -1,6 +1,6 @@
 """From a query over the chart to a typed answer: one page, counted, with its scope."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +9,7 @@ from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
 from chartproof.records.trace import Answer, Row, Scope
 from chartproof.tools.render import CELL, PAGE, plain
+from chartproof.tools.silence import silence
 
 
 class Conditions:
@@ -35,6 +36,11 @@ class Conditions:
             self.add(f"{column} >= $since", since=since)
         if until is not None:
             self.add(f"{column} < $until", until=until)
+
+    def known(self, column: str, known_by: datetime | None) -> None:
+        """Demand that a row was stored by a time, if one was given."""
+        if known_by is not None:
+            self.add(f"{column} <= $known_by", known_by=known_by)
 
     def overlap(
         self,
@@ -86,6 +92,7 @@ class Asked:
     encounters: tuple[int, ...] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    known_by: datetime | None = None
     items: tuple[str, ...] | None = None
     page: int = 1
     notes: tuple[str, ...] = ()
@@ -141,7 +148,16 @@ def answered(
             cells[name] = kept
         rows.append(Row(ref=each["ref"], cells=cells))
     pages = max(1, -(-total // PAGE))
-    uncovered = tuple(t for t in asked.tables if not chart.coverage(t).covered)
+    silent = silence(
+        chart,
+        asked.tables,
+        encounters=asked.encounters,
+        since=asked.since,
+        until=asked.until,
+    )
+    uncovered = tuple(
+        t for t in asked.tables if not chart.coverage(t).covered or t in silent.tables
+    )
     return Answer(
         columns=tuple(columns),
         rows=tuple(rows),
@@ -150,6 +166,7 @@ def answered(
             encounters=asked.encounters,
             since=asked.since.isoformat() if asked.since else None,
             until=asked.until.isoformat() if asked.until else None,
+            known_by=asked.known_by.isoformat() if asked.known_by else None,
             items=asked.items,
             complete=pages == 1 and not cut,
             covered=not uncovered,
@@ -161,6 +178,8 @@ def answered(
         notes=(
             *asked.notes,
             *(f"column {name}: a cell was cut at {CELL:,} characters" for name in sorted(cut)),
+            *(() if asked.known_by is None else (_as_of(asked.known_by),)),
+            *silent.notes,
             *_covering(chart, asked.tables, uncovered, total),
         ),
     )
@@ -174,16 +193,26 @@ def page_of(rows: Sequence[dict[str, Any]], page: int) -> list[dict[str, Any]]:
 
 
 def unassigned(
-    chart: Chart, table: str, time: str, hadm_id: int | None, items: Sequence[int] | None = None
+    chart: Chart,
+    table: str,
+    time: str,
+    hadm_id: int | None,
+    items: Sequence[int] | None = None,
+    *,
+    last: str | None = None,
 ) -> tuple[str, ...]:
-    """Tell of rows within an admission, its ED visit included, that do not name it."""
+    """Tell of rows within an admission, its ED visit included, that do not name it.
+
+    `time` is when a row was, in terms of `e`; `last` its latest moment, where only a day is known.
+    """
     if hadm_id is None:
         return ()
     bound: dict[str, Any] = {"hadm_id": hadm_id}
     limit = ""
     if items is not None:
         limit, bound["items"] = "and e.itemid in (select unnest($items))", list(items)
-    count = chart.query(_UNASSIGNED.format(table=table, time=time, limit=limit), bound)[0]["n"]
+    sql = _UNASSIGNED.format(table=table, time=time, last=last or time, limit=limit)
+    count = chart.query(sql, bound)[0]["n"]
     return (
         f"{count} such rows of {table} between admission and discharge carry no hadm_id and are "
         "not shown: ask by since and until",
@@ -192,9 +221,27 @@ def unassigned(
 
 _UNASSIGNED = """
 select count(*) as n from {table} as e, admissions as a
-where a.hadm_id = $hadm_id and e.hadm_id is null and e.{time} < a.dischtime
-    and e.{time} >= coalesce(a.edregtime, a.admittime) {limit}
+where a.hadm_id = $hadm_id and e.hadm_id is null and {time} < a.dischtime
+    and {last} >= coalesce(a.edregtime, a.admittime) {limit}
 """
+
+
+def with_cells(answer: Answer, cells: Callable[[Row], dict[str, Any]]) -> Answer:
+    """The answer with cells added to, or put in the place of, those of each row."""
+    rows = tuple(Row(ref=row.ref, cells={**row.cells, **cells(row)}) for row in answer.rows)
+    return answer.model_copy(update={"rows": rows})
+
+
+def with_notes(answer: Answer, *notes: str) -> Answer:
+    """The answer with notes before its own."""
+    return answer.model_copy(update={"notes": (*notes, *answer.notes)})
+
+
+def _as_of(known_by: datetime) -> str:
+    return (
+        f"as of {plain(known_by)}: what was stored later, or at a time that is not known, is left "
+        "out"
+    )
 
 
 def _need(chart: Chart, tables: Sequence[str], bound: dict[str, Any]) -> None:

@@ -1,26 +1,37 @@
 """Discharge summaries and radiology reports: listed, read by line, searched."""
 
 import re
+import sqlite3
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Self
+from weakref import finalize
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
-from chartproof.records.trace import Answer
-from chartproof.tools.listing import Asked, Conditions, answered, listed, page_of, unassigned
+from chartproof.records.trace import Answer, Row
+from chartproof.tools.known import once
+from chartproof.tools.listing import (
+    Asked,
+    Conditions,
+    answered,
+    listed,
+    page_of,
+    unassigned,
+    with_cells,
+)
 from chartproof.tools.render import cell, plain
-from chartproof.tools.tool import OfAdmission, Paged, Tool, Windowed, Word, Words
+from chartproof.tools.tool import AsOf, OfAdmission, Paged, Tool, Windowed, Word, Words
 
 Kind = Literal["discharge", "radiology"]
 _KINDS: tuple[Kind, ...] = ("discharge", "radiology")
 _KIND = Field(default=None, description="Only discharge summaries, or only radiology reports.")
 
 
-class Notes(OfAdmission, Windowed):
+class Notes(AsOf, OfAdmission, Windowed):
     """Which notes, of when."""
 
     kind: Kind | None = _KIND
@@ -37,25 +48,39 @@ class ReadNote(Paged):
 class SearchNotes(OfAdmission, Paged):
     """What to look for, and where."""
 
-    text: Words = Field(
+    text: Words | None = Field(
+        default=None,
         description="Phrases, in any case; one suffices: ['hemodialysis', 'renal replacement']. "
-        "No wildcards."
+        "No wildcards.",
+    )
+    words: Word | None = Field(
+        default=None,
+        description="Instead of text: words in any order and inflection, the best line first: "
+        "`contrast reaction hives`.",
     )
     kind: Kind | None = _KIND
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.text is None) == (self.words is None):
+            raise ValueError("give either `text` (phrases) or `words` (ranked), not both")
+        return self
 
 
 def notes(chart: Chart, request: Notes) -> Answer:
     """List notes without their text: kind, time, admission, number of lines.
 
-    A discharge summary has a date (charttime at 00:00); storetime is when it was filed. Other kinds
-    of note are not in this record. A note is listed here and read with `read_note`.
+    A discharge summary has a date without a time of day, that of discharge; storetime is when it
+    was filed. Progress notes and other kinds are not in this record. A note is listed here and read
+    with `read_note`.
     """
     kinds = (request.kind,) if request.kind else _KINDS
     where = Conditions()
     where.equal("hadm_id", request.hadm_id)
     where.overlap("charttime", "until_", request.since, request.until, unknown=True)
+    where.known("storetime", request.known_by)
     parts = " union all ".join(_LISTED[kind] for kind in kinds)
-    return listed(
+    answer = listed(
         chart,
         f"select * exclude (until_) from ({parts}) where {where}",
         Asked(
@@ -63,9 +88,10 @@ def notes(chart: Chart, request: Notes) -> Answer:
             encounters=None if request.hadm_id is None else (request.hadm_id,),
             since=request.since,
             until=request.until,
+            known_by=request.known_by,
             page=request.page,
             notes=(
-                unassigned(chart, "radiology", "charttime", request.hadm_id)
+                unassigned(chart, "radiology", "e.charttime", request.hadm_id)
                 if "radiology" in kinds
                 else ()
             ),
@@ -74,6 +100,17 @@ def notes(chart: Chart, request: Notes) -> Answer:
         columns=("kind", "note_id", "note_type", "hadm_id", "charttime", "storetime", "lines"),
         bound=where.bound,
     )
+    return with_cells(answer, lambda row: {"charttime": _when_written(row)})
+
+
+def _when_written(row: Row) -> str | None:
+    """Time of a note as it is known: a discharge summary has its day alone, not a midnight."""
+    at: str | None = row.cells["charttime"]
+    return _day(at) if row.cells["kind"] == "discharge" else at
+
+
+def _day(at: str | None) -> str | None:
+    return None if at is None else at.removesuffix(" 00:00")
 
 
 def read_note(chart: Chart, request: ReadNote) -> Answer:
@@ -110,7 +147,7 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
         items=None if whole else _sections([row["text"] for row in shown]),
         page=request.page,
         notes=(
-            f"{note['note_type']} note of {cell(plain(note['charttime']))}, "
+            f"{note['note_type']} note of {cell(_of_kind(kind, plain(note['charttime'])))}, "
             f"admission {cell(note['hadm_id'])}, {len(lines)} lines; "
             f"filed {cell(plain(note['storetime']))}",
         ),
@@ -118,36 +155,107 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
     return answered(chart, shown, asked, columns=("line", "text"), total=len(rows))
 
 
-def search_notes(chart: Chart, request: SearchNotes) -> Answer:
-    """Find phrases in notes; each hit with the line before and the line after.
+def _of_kind(kind: Kind, at: str | None) -> str | None:
+    return _day(at) if kind == "discharge" else at
 
-    A hit may run across a line break. `hit` marks the lines that hold it. Synonyms, negation and
+
+def search_notes(chart: Chart, request: SearchNotes) -> Answer:
+    """Find phrases in notes by text, or the lines that fit best by words.
+
+    By text, each hit comes with the line before and the line after; it may run across a line break,
+    and `hit` marks the lines that hold it. By words, every line that holds one of them in any
+    inflection is listed, the best first, its words marked «so» in `snippet`. Synonyms, negation and
     history are yours to judge: read around a hit with `read_note`.
     """
-    phrases = [words for phrase in dict.fromkeys(request.text) if (words := _small(phrase).split())]
+    kinds = (request.kind,) if request.kind else _KINDS
+    asked = Asked(
+        kinds,
+        encounters=None if request.hadm_id is None else (request.hadm_id,),
+        items=tuple(request.text or ()) or (request.words or "",),
+        page=request.page,
+    )
+    where = Conditions()
+    where.equal("hadm_id", request.hadm_id)
+    if request.words is not None:
+        rows = _ranked(chart, request.words, kinds, where)
+        columns = ("note_id", "line", "snippet")
+    else:
+        rows = _phrases(chart, request.text or [], kinds, where)
+        columns = ("hit", "text")
+    return answered(chart, page_of(rows, request.page), asked, columns=columns, total=len(rows))
+
+
+def _phrases(
+    chart: Chart, text: list[str], kinds: tuple[Kind, ...], where: Conditions
+) -> list[dict[str, Any]]:
+    """Lines that hold one of the phrases, with their neighbours, note by note."""
+    phrases = [words for phrase in dict.fromkeys(text) if (words := _small(phrase).split())]
     if not phrases:
         raise ToolRefusal("There is nothing to look for.", remedy="Give a word or a phrase.")
     # one pattern a phrase, in small letters on both sides: each then begins with a plain text that
     # is looked for at once; all in one, whatever the case, would hold up the process for seconds
     patterns = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
-    kinds = (request.kind,) if request.kind else _KINDS
-    where = Conditions()
-    where.equal("hadm_id", request.hadm_id)
     # the first word of a phrase is a cheap sieve; what passes is read line by line
     where.words("text", [words[0] for words in phrases], "word")
     rows: list[dict[str, Any]] = []
     for kind in kinds:
         for note in chart.query(_TEXTS.format(table=kind, where=where), where.bound):
             rows += _hits(note, patterns)
-    asked = Asked(
-        kinds,
-        encounters=None if request.hadm_id is None else (request.hadm_id,),
-        items=tuple(request.text),
-        page=request.page,
+    return rows
+
+
+def _ranked(
+    chart: Chart, asked: str, kinds: tuple[Kind, ...], where: Conditions
+) -> list[dict[str, Any]]:
+    """Lines that hold one of the words, the best first (BM25)."""
+    words = list(dict.fromkeys(re.findall(r"[^\W_]+", asked.lower())))
+    if not words:
+        raise ToolRefusal("There is nothing to look for.", remedy="Give a word or several.")
+    among = {
+        row["ref"]
+        for kind in kinds
+        for row in chart.query(f"select row_ref as ref from {kind} where {where}", where.bound)
+    }
+    # every word is quoted, so that no operator of the query language can be spelled
+    match = " OR ".join(f'"{word}"' for word in words)
+    found = once(chart, "lines of notes", _index).execute(
+        "select note, note_id, line, text, snippet(lines, 3, '«', '»', '…', 32), bm25(lines) "
+        "from lines where lines match ? order by 6, note, line",
+        (match,),
     )
-    return answered(
-        chart, page_of(rows, request.page), asked, columns=("hit", "text"), total=len(rows)
+    return [
+        {
+            "ref": f"{note} L{line}",
+            "note_id": note_id,
+            "line": line,
+            "text": text,
+            "snippet": snippet,
+            "score": round(-score, 4),
+        }
+        for note, note_id, line, text, snippet, score in found
+        if note in among
+    ]
+
+
+def _index(chart: Chart) -> sqlite3.Connection:
+    """Every line of every note of a chart, by word."""
+    index = sqlite3.connect(":memory:", check_same_thread=False)
+    finalize(chart, index.close)
+    index.execute(
+        "create virtual table lines using fts5(note unindexed, note_id unindexed, "
+        "line unindexed, text, tokenize = 'porter unicode61')"
     )
+    for kind in _KINDS:
+        for note in chart.query(_TEXTS.format(table=kind, where="true")):
+            index.executemany(
+                "insert into lines values (?, ?, ?, ?)",
+                [
+                    (note["row_ref"], note["note_id"], n, text)
+                    for n, text in enumerate(lines_of(note["text"]), start=1)
+                    if text.strip()
+                ],
+            )
+    return index
 
 
 def lines_of(text: str | None) -> list[str]:

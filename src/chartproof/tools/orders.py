@@ -22,9 +22,11 @@ class Orders(OfAdmission, Windowed):
 def orders(chart: Chart, request: Orders) -> Answer:
     """List provider orders by the time they were given, with the details of each below it.
 
-    An order is not a performance: it may have been cancelled (transaction_type D/C,
-    discontinued_by_poe_id) or never carried out. Nothing links an order to a report; compare times.
-    Rows with source poe_detail hold a field of the order above them.
+    ordertime is when it was ordered. An order is not a performance: it may have been cancelled
+    (discontinued_by_poe_id names the D/C order that did it, discontinue_of_poe_id what a D/C order
+    cancels) or never carried out. Nothing links an order to a report; compare times. When an exam
+    was performed and reported stands in `imaging`, what the ICU saw of it in `procedures`. Rows
+    with source poe_detail hold a field of the order above them.
     """
     where = Conditions()
     where.equal("hadm_id", request.hadm_id)

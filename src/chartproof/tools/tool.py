@@ -125,6 +125,16 @@ class Windowed(Paged):
         return self
 
 
+class AsOf(Request):
+    """What was known at a time, if wanted."""
+
+    known_by: Time | None = Field(
+        default=None,
+        description="Only what was filed by then (storetime): what could be known at that time. "
+        "Rows without a storetime are left out.",
+    )
+
+
 class OfAdmission(Request):
     """Limited to one admission, if wanted."""
 
