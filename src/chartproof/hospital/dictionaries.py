@@ -8,6 +8,11 @@ from chartproof.hospital.encounters import provider
 from chartproof.hospital.rows import Rows
 from chartproof.hospital.vocabulary import drugs, table
 
+LABS_OF_THE_CHART = frozenset(
+    (220228, 220545, 220546, 220602, 220615, 220621, 220645, 225624, 227442, 227443, 227457)
+)
+"""Items under which the ICU's chart repeats laboratory results."""
+
 ROSTERS = ("provider", "caregiver")
 DICTIONARIES = ("d_hcpcs", "d_icd_diagnoses", "d_icd_procedures", "d_labitems", "d_items")
 
@@ -32,7 +37,8 @@ def write(rows: Rows) -> None:
                      category=row["category"])  # fmt: skip
         else:
             rows.add("d_items", itemid=itemid, label=label, abbreviation=label[:50], linksto=link,
-                     category="Medications" if itemid in icu_drugs else None,
+                     category="Medications" if itemid in icu_drugs
+                     else "Labs" if itemid in LABS_OF_THE_CHART else None,
                      unitname=row["unit"] or None,
                      param_type="Numeric" if row["unit"] else "Text")  # fmt: skip
     staff = random.Random(0)

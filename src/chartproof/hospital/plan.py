@@ -8,6 +8,7 @@ from October 2015.
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 
 from chartproof.hospital.ids import Ids
 from chartproof.hospital.vocabulary import Condition, Drug, conditions, drugs, pick, values
@@ -109,6 +110,20 @@ _ICD10 = seconds(2015.75)
 _BACKGROUND = Needs(
     age=(19, 91), admissions=(1, 4), gap_days=(12, 700), los_days=(1, 11), icu_days=(0.8, 5)
 )
+
+
+_SILENT: tuple[Literal["no_emar", "no_notes"], ...] = ("no_emar", "no_notes")
+
+
+def beyond(number: int) -> Needs | None:
+    """What a background patient must be, by its number in the hospital.
+
+    The first lies before the eMAR and the ED module, the second after the notes, so that every
+    hospital has years of which its sources are silent. All others are as they come.
+    """
+    if number >= len(_SILENT):
+        return None
+    return _BACKGROUND.model_copy(update={"era": _SILENT[number], "ed": True})
 
 
 def plan(rng: random.Random, ids: Ids, needs: Needs | None) -> Patient:

@@ -14,14 +14,17 @@ from typing import Protocol
 import duckdb
 
 from chartproof.catalog.read import scenario, scenario_ids
+from chartproof.chart.eras import eras
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
 from chartproof.hospital import dictionaries, notes
 from chartproof.hospital.background import chunk
 from chartproof.hospital.ids import Ids
+from chartproof.hospital.oddities import Planter
+from chartproof.hospital.plan import beyond
 from chartproof.hospital.planting import Order, plant
 from chartproof.hospital.rows import Rows
-from chartproof.records.recipe import Exam, Medication, Planted, Recipes, Say, Sentence
+from chartproof.records.recipe import Exam, Medication, Needs, Planted, Recipes, Say, Sentence
 from chartproof.records.store import Coverage, Tier
 
 PLANTED = "planted.jsonl"
@@ -98,7 +101,7 @@ class SyntheticSource(Source):
     def coverage(self) -> tuple[Coverage, ...]:
         """All 41 tables."""
         return tuple(
-            Coverage(table=each.name, module=each.module, covered=True)
+            Coverage(table=each.name, module=each.module, covered=True, era=eras().get(each.name))
             for each in tables().values()
         )
 
@@ -170,6 +173,8 @@ class _Hospital:
         self.source = source
         self.folder = folder
         self.ids = Ids(source.seed)
+        self.oddities = Planter(source.seed, self.ids)
+        self.background = 0
 
     def open(self) -> None:
         """Make every patient."""
@@ -191,9 +196,15 @@ class _Hospital:
         self, db: duckdb.DuckDBPyConnection, number: int, orders: Sequence[Order | None]
     ) -> None:
         source = self.source
-        needs = [order.recipe.needs if order else None for order in orders]
+        needs = [order.recipe.needs if order else self._background() for order in orders]
         made = chunk(source.seed, number, needs, self.ids, source.density)
         made.rows.into(db, per_patient=True)
+        background = {
+            patient.subject_id
+            for order, patient in zip(orders, made.patients, strict=True)
+            if order is None
+        }
+        self.oddities.plant(db, chunk=number, background=background, early=True)
         for n, (order, patient, exams) in enumerate(
             zip(orders, made.patients, made.exams, strict=True)
         ):
@@ -213,9 +224,15 @@ class _Hospital:
                 medications=medications,
                 covered={a.hadm_id for a in patient.admissions if a.notes_covered},
             )
+        self.oddities.plant(db, chunk=number, background=background, early=False)
         for name, spec in tables().items():
             if spec.per_patient:
                 self._export(db, name, number)
+
+    def _background(self) -> Needs | None:
+        """What the next background patient must be; None leaves it to chance."""
+        self.background += 1
+        return beyond(self.background - 1)
 
     def _export(self, db: duckdb.DuckDBPyConnection, table: str, number: int) -> None:
         file = self.folder / table / f"{number:05d}.parquet"
