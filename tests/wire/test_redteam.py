@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("what", ["test_sql.py", "test_arguments.py"])
+@pytest.mark.parametrize("what", ["test_sql.py", "test_arguments.py", "test_mcp.py"])
 def test_two_thousand_of_them_come_to_nothing(what: str) -> None:
     said = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", f"tests/redteam/{what}"],

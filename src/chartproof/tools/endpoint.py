@@ -42,6 +42,8 @@ EVERYWHERE = ("", "0.0.0.0", "::")
 """Addresses that stand for all of a machine, and are no name of it."""
 CONNECTIONS = 1_000
 """Connections at once; more are told to come back later."""
+WAITING = 64
+"""Requests of one run at once, so that none takes all connections from the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,8 @@ class Endpoint:
         if answer is None and scope["method"] != "POST":
             # no stream is offered beside the answers, and there is no session to end
             answer = Response(status_code=405, headers={"Allow": "POST"})
+        if answer is None and run is not None and run.busy >= WAITING:
+            answer = Response("Too many calls of this run wait already.", status_code=429)
         if answer is not None:
             await answer(scope, receive, send)
             return
