@@ -1,5 +1,6 @@
 """Invented patients after a CT, their charts, and a way to question an investigator in-process."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -17,7 +18,9 @@ from chartproof.chart.cut import cut
 from chartproof.chart.schema import tables
 from chartproof.chart.store import Store
 from chartproof.records.trace import Event
+from chartproof.runs.confinement import Confinement, confinement
 from chartproof.tools.gateway import Gateway
+from chartproof.tools.interpreter import cache_of
 
 SUBJECT, HADM, STAY = 9000001, 8000001, 7000001
 Rows = dict[str, list[dict[str, Any]]]
@@ -180,3 +183,11 @@ def opened(path: Path) -> Iterator[tuple[Gateway, list[Event]]]:
     events: list[Event] = []
     with Chart.open(path) as chart:
         yield Gateway(chart, policies(), events.append, clock=None), events
+
+
+@pytest.fixture(scope="module")
+def confined() -> Confinement:
+    made = confinement(cache_of(os.environ, os.geteuid()))
+    if made.python is None and not os.environ.get("CI"):
+        pytest.skip(f"no jail can be made here: {made.told}")
+    return made

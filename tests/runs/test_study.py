@@ -16,6 +16,7 @@ from chartproof.records.case import Anchor, Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.study import Budget, Study
 from chartproof.runs import cells
+from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.run import Task, run
 from chartproof.runs.study import run_study, tasks
 from chartproof.tools.python import Shell
@@ -138,6 +139,7 @@ class Failing:
     """A system whose harness breaks a number of times."""
 
     name = "failing"
+    jail = "off: a test"
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -317,3 +319,18 @@ def test_a_study_that_names_something_twice_is_refused(key: str, names: tuple[st
 def test_a_path_with_a_nul_is_refused() -> None:
     with pytest.raises(SpecError, match="no nul character"):
         validated({"id": "x", "cases": "a\0b", "systems": ["careful"]}, Study, "study.yaml")
+
+
+def test_a_system_answers_alike_in_a_jail_and_outside(
+    confined: Confinement, tmp_path: Path, chart: Path
+) -> None:
+    for name, how in (("in", confined), ("out", UNCONFINED)):
+        fill(planned(tmp_path / name, chart, systems=("careful",)), confinement=how)
+    within, without = ([c for _, c in cells.cells(tmp_path / name)] for name in ("in", "out"))
+    assert [c.jail for c in within] == [confined.told] * 3
+    assert [c.jail for c in without] == [UNCONFINED.told] * 3
+    reports = [
+        [path.read_text() for path in sorted((tmp_path / name).rglob("report.md"))]
+        for name in ("in", "out")
+    ]
+    assert reports[0] == reports[1]

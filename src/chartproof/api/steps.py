@@ -3,6 +3,7 @@
 A *home* is a folder with `store/`, `cases/`, `labels/` and `runs/`; the pages are written into it.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,7 +25,9 @@ from chartproof.records.study import Study
 from chartproof.records.table import Table
 from chartproof.runs import cells
 from chartproof.runs import study as studies
+from chartproof.runs.confinement import confinement
 from chartproof.runs.study import run_study
+from chartproof.tools.interpreter import cache_of
 
 Count = Callable[[int, int], None]
 """Progress: how many are done, how many there are."""
@@ -122,6 +125,7 @@ def run(
         clock=time.perf_counter,
         workers=workers,
         shell=shell() if study.shell else None,
+        confinement=confinement(cache_of(os.environ, os.geteuid())),
         progress=progress,
     )
 

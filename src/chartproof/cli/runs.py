@@ -64,6 +64,9 @@ def run(
             most=n,
             progress=lambda _cell, done, all_: progress(done, all_),
         )
+    loose = next((cell.jail for cell in cells if cell.jail.startswith("off")), "")
+    if loose:
+        screen.out.print(f"[dim]The systems' programs ran without a jail, {loose}[/]")
     failed = [cell for cell in cells if cell.outcome != "reported"]
     screen.out.print(f"{len(cells)} runs stand in {home / 'runs' / asked.id}.")
     for cell in failed[:10]:

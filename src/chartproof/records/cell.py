@@ -17,6 +17,7 @@ class CellInfo(Document):
         outcome: As in the trace's last event.
         reason: Why there is no report; empty where there is one.
         calls: Tool calls made, refused ones included.
+        jail: What confined the system's program: what made the jail, or `off` and why.
         shell: Whether the system could run Python: `on` with the versions, or `off` and why.
         trace: Hash of the trace's last event, so that no other trace can stand beside it.
         seal: Of everything else here; see `sealed`.
@@ -33,6 +34,7 @@ class CellInfo(Document):
     outcome: Outcome
     reason: str = ""
     calls: int = 0
+    jail: str = ""
     shell: str = ""
     seconds: float | None = None
     trace: str = ""

@@ -2,7 +2,8 @@
 
 To the agent: `{"prompt": …, "tools": […]}`, then `{"text": …}` for each call. From the agent:
 `{"tool": …, "arguments": {…}}`, and at last `{"report": …}`. It starts in an empty folder with next
-to no environment, so that it holds what a model holds: the prompt and the tools' answers.
+to no environment, in a jail where there is one, so that it holds what a model holds: the prompt and
+the tools' answers.
 """
 
 import json
@@ -11,12 +12,14 @@ import selectors
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from chartproof.errors import RunError
 from chartproof.records.study import Budget
+from chartproof.tools.jail import Jail, jailed
 from chartproof.tools.render import cell
 
 Call = Callable[[str, dict[str, Any]], str]
@@ -53,24 +56,42 @@ def converse(
     budget: Budget,
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
+    jail: Jail | None = None,
 ) -> str:
     """Run an agent to its report.
 
     Args:
-        command: The process to start.
+        command: The process to start, as the jail sees it if there is one.
         prompt: What the agent is asked.
         specs: The tools it may call: name, description, JSON schema of the arguments.
         call: Answers a tool call.
         budget: Limits; reaching one ends the process.
         clock: Seconds, monotonic.
         stopped: Asked a few times a second; True ends the process.
+        jail: What the process is confined to; None starts it in an empty folder of the machine.
 
     Raises:
         AgentFailure: No report came, for a reason that lies with the agent.
         Interrupted: `stopped` said so.
         RunError: The process could not be started.
     """
-    with tempfile.TemporaryDirectory(prefix="agent-") as cwd, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as errors, _started(command, errors, jail) as process:
+        wire = _Wire(process, errors, clock() + budget.seconds, clock, stopped)
+        wire.send({"prompt": prompt, "tools": specs})
+        return _serve(wire, call, budget)
+
+
+@contextmanager
+def _started(
+    command: Sequence[str], errors: IO[bytes], jail: Jail | None
+) -> Generator[subprocess.Popen[bytes]]:
+    """Start a process; at the end nothing of it is left."""
+    if jail is not None:
+        pipe = subprocess.PIPE
+        with jailed(jail, command, stdin=pipe, stdout=pipe, stderr=errors) as confined:
+            yield confined.process
+        return
+    with tempfile.TemporaryDirectory(prefix="agent-") as cwd:
         try:
             process = subprocess.Popen(
                 command,
@@ -88,9 +109,7 @@ def converse(
                 remedy="Check that the interpreter and the system's folder exist.",
             ) from error
         try:
-            wire = _Wire(process, errors, clock() + budget.seconds, clock, stopped)
-            wire.send({"prompt": prompt, "tools": specs})
-            return _serve(wire, call, budget)
+            yield process
         finally:
             _end(process)
 

@@ -157,6 +157,7 @@ def _fill(
         outcome=outcome,
         reason=reason,
         calls=calls,
+        jail=system.jail,
         shell=shell.told() if shell else NOT_ASKED,
         seconds=seconds,
         trace=proof,

@@ -24,6 +24,7 @@ from chartproof.records.cell import CellInfo
 from chartproof.records.policy import Policy
 from chartproof.records.study import Study
 from chartproof.runs import cells
+from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.process import copied
 from chartproof.runs.run import Task, run
 from chartproof.runs.systems import SCRIPTED, Scripted, check
@@ -32,8 +33,6 @@ from chartproof.tools.python import Shell
 LOCK = ".lock"
 """Held in a study's folder while a run is at work there."""
 
-_Given = tuple[dict[str, Policy], Callable[[], float], Shell | None]
-"""What each worker process is given: policies, clock, shell."""
 Progress = Callable[[CellInfo, int, int], None]
 """Called for each finished cell with how many are done and how many there are."""
 
@@ -83,6 +82,7 @@ def run_study(
     clock: Callable[[], float],
     workers: int = 1,
     shell: Shell | None = None,
+    confinement: Confinement = UNCONFINED,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Fill the cells that do not stand yet; the cells of all tasks, in their order.
@@ -94,13 +94,14 @@ def run_study(
             a worker was killed.
         KeyboardInterrupt: Passed on once every agent has ended.
     """
+    given = _Given(dict(policies), clock, shell, confinement)
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
             held.enter_context(_alone(folder))
         if workers > 1:
-            return _pooled(todo, (dict(policies), clock, shell), workers, progress)
+            return _pooled(todo, given, workers, progress)
         home = held.enter_context(tempfile.TemporaryDirectory(prefix="systems-"))
-        return _inline(todo, _Worker(Path(home), policies, clock, shell, lambda: False), progress)
+        return _inline(todo, _Worker(Path(home), given, lambda: False), progress)
 
 
 @contextlib.contextmanager
@@ -139,7 +140,7 @@ def _pooled(
     with (
         tempfile.TemporaryDirectory(prefix="systems-") as home,
         ProcessPoolExecutor(
-            workers, context, initializer=_begin, initargs=(home, *given, flag)
+            workers, context, initializer=_begin, initargs=(Path(home), given, flag)
         ) as pool,
     ):
         try:
@@ -162,14 +163,22 @@ def _pooled(
     return [found[n] for n in range(len(todo))]
 
 
+@dataclass(frozen=True)
+class _Given:
+    """What every cell of a study is run with."""
+
+    policies: dict[str, Policy]
+    clock: Callable[[], float]
+    shell: Shell | None
+    confinement: Confinement
+
+
 @dataclass
 class _Worker:
     """Runs cells one after another; copies each system's sources once."""
 
     home: Path
-    policies: Mapping[str, Policy]
-    clock: Callable[[], float]
-    shell: Shell | None
+    given: _Given
     stopped: Callable[[], bool]
     _folder: Path | None = field(default=None)
     _systems: dict[str, Scripted] = field(default_factory=dict[str, Scripted])
@@ -179,14 +188,16 @@ class _Worker:
         if self._folder is None:
             own = Path(tempfile.mkdtemp(dir=self.home))
             self._folder = copied(SCRIPTED, own)
-        system = self._systems.setdefault(task.system, Scripted(task.system, self._folder))
+        system = self._systems.setdefault(
+            task.system, Scripted(task.system, self._folder, self.given.confinement)
+        )
         return run(
             task,
             system,
-            self.policies,
-            clock=self.clock,
+            self.given.policies,
+            clock=self.given.clock,
             stopped=self.stopped,
-            shell=self.shell,
+            shell=self.given.shell,
         )
 
 
@@ -194,17 +205,11 @@ _here: list[_Worker] = []
 """The worker of this process, where it is one of a pool."""
 
 
-def _begin(
-    home: str,
-    policies: dict[str, Policy],
-    clock: Callable[[], float],
-    shell: Shell | None,
-    flag: Flag,
-) -> None:
+def _begin(home: Path, given: _Given, flag: Flag) -> None:
     """Make this process a worker. Ctrl-C is its parent's to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    _here[:] = [_Worker(Path(home), policies, clock, shell, flag.is_set)]
+    _here[:] = [_Worker(home, given, flag.is_set)]
 
 
 def _end_with(parent: int) -> None:

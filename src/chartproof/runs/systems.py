@@ -2,18 +2,18 @@
 
 A scripted system is a program that receives what a model receives and nothing else. Its sources are
 copied out of the package and started as a separate isolated interpreter, in which neither this
-package nor any installed one can be imported. What sets one apart from `careful` is a habit of
-investigation; none knows a case.
+package nor any installed one can be imported, in a jail where one can be made. What sets one apart
+from `careful` is a habit of investigation; none knows a case.
 """
 
 import hashlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from chartproof.errors import SpecError
 from chartproof.records.study import Budget
+from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.process import Call, converse
 
 SCRIPTED = Path(__file__).parent / "scripted"
@@ -35,6 +35,8 @@ class System(Protocol):
     """Whatever can turn a prompt and tools into a report."""
 
     name: str
+    jail: str
+    """What confines its program: what made the jail, or `off` and why."""
 
     def digest(self) -> str:
         """Of everything in the system that can change what it does."""
@@ -60,11 +62,14 @@ class Scripted:
     Args:
         name: One of `SCRIPTED_SYSTEMS`.
         folder: The copy of its sources that is to be started.
+        confinement: What it is started in.
     """
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, confinement: Confinement = UNCONFINED) -> None:
         self.name = name
+        self.jail = confinement.told
         self._folder = folder
+        self._confinement = confinement
         self._digest = ""
 
     def digest(self) -> str:
@@ -83,15 +88,15 @@ class Scripted:
         stopped: Callable[[], bool],
     ) -> str:
         """Start the program and serve it until it reports."""
-        agent = str(self._folder / "agent.py")
         return converse(
-            [sys.executable, "-I", "-S", "-X", "utf8", agent, self.name],
+            self._confinement.command(self._folder, [self.name]),
             prompt=prompt,
             specs=specs,
             call=call,
             budget=budget,
             clock=clock,
             stopped=stopped,
+            jail=self._confinement.jail(self._folder, budget.seconds),
         )
 
 

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
@@ -93,27 +93,28 @@ class Interpreter:
         return f"{HOME}/bin/python"
 
 
-def versions() -> dict[str, str]:
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """Of all that is copied.
 
     Raises:
         RunError: A package is not installed.
     """
-    found = {each: _installed(each).version for each in _closure()}
+    found = {each: _installed(each).version for each in _closure(packages)}
     python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     return {"python": python, "machine": os.uname().machine, **dict(sorted(found.items()))}
 
 
-def interpreter(cache: Path) -> Interpreter:
+def interpreter(cache: Path, packages: Sequence[str] = PACKAGES) -> Interpreter:
     """The copy for this environment, made if there is none yet; that takes some seconds.
 
     Args:
         cache: Folder in which copies are kept. Whoever can write it writes what runs in the jail.
+        packages: What may be imported beside the standard library, with what these need.
 
     Raises:
         RunError: A package is missing, or the copy cannot be made.
     """
-    told = versions()
+    told = versions(packages)
     key = json.dumps([_LAYOUT, sys.base_prefix, sys.version, told], sort_keys=True)
     folder = cache / f"python-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     made = Interpreter(folder, told)
@@ -126,7 +127,7 @@ def interpreter(cache: Path) -> Interpreter:
             if not folder.is_dir():
                 part = folder.with_name(f".{folder.name}.part")
                 shutil.rmtree(part, ignore_errors=True)
-                _copy(part)
+                _copy(part, packages)
                 part.rename(folder)
     except OSError as error:
         raise RunError(
@@ -154,9 +155,9 @@ def _ours(made: Interpreter) -> Interpreter:
     return made
 
 
-def _closure() -> list[str]:
+def _closure(packages: Sequence[str]) -> list[str]:
     """The packages and those that they need."""
-    waiting: list[str] = list(PACKAGES)
+    waiting = list(packages)
     found: dict[str, None] = {}
     while waiting:
         name = waiting.pop()
@@ -189,7 +190,7 @@ def _installed(name: str) -> metadata.Distribution:
         ) from error
 
 
-def _copy(into: Path) -> None:
+def _copy(into: Path, packages: Sequence[str]) -> None:
     """Copy all parts, then write what tells of their origin anew."""
     python = into / "python"
     library = python / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -201,7 +202,7 @@ def _copy(into: Path) -> None:
             ignore=shutil.ignore_patterns(*LEFT_OUT),
             dirs_exist_ok=True,
         )
-    for name in _closure():
+    for name in _closure(packages):
         for file, place in _files(name):
             target = into / "site" / file
             target.parent.mkdir(parents=True, exist_ok=True)
