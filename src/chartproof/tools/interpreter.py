@@ -41,7 +41,7 @@ LEFT_OUT = (
 """Of the standard library: tests, windows, terminals, installers."""
 PLAIN = ("/", "/opt", "/usr", "/usr/local", "/home", "/root")
 """Folders whose names tell nothing of a machine."""
-_LAYOUT = 4
+_LAYOUT = 5
 """Counted up when what is copied changes, so that no older copy is taken for it."""
 
 
@@ -202,6 +202,7 @@ def _copy(into: Path, packages: Sequence[str]) -> None:
             ignore=shutil.ignore_patterns(*LEFT_OUT),
             dirs_exist_ok=True,
         )
+    (into / "site").mkdir()
     for name in _closure(packages):
         for file, place in _files(name):
             target = into / "site" / file

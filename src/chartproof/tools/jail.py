@@ -209,7 +209,13 @@ def jailed(
                 f"infrastructure: bubblewrap could not make the jail: {_last_words(process)}.",
                 remedy=_NAMESPACES,
             )
-        group.add(within)
+        try:
+            group.add(within)
+        except ProcessLookupError:
+            raise RunError(
+                f"infrastructure: bubblewrap ended within its jail: {_last_words(process)}.",
+                remedy="See that all that the jail shares is there and readable by everybody.",
+            ) from None
         go.write(b"x")
         yield Jailed(process, group, within, room)
 
