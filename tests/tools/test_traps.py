@@ -291,6 +291,13 @@ def test_a_result_in_the_comments_alone_is_found_there(ask: Agent) -> None:
     )
 
 
+def test_comments_are_searched_and_such_a_call_does_not_speak_for_its_items(ask: Agent) -> None:
+    called = ask("labs", items=["%"], text=["COPIES", "no such thing"])
+    assert [row.ref for row in called.answer.rows] == ["labevents:2"]
+    assert called.answer.scope.items == ()
+    assert found(ask, "labs", items=["%"], text="greater than") == ["labevents:5"]
+
+
 def test_a_result_in_words_is_read_and_kept(ask: Agent) -> None:
     shown = [
         (row.cells["value"], row.cells["bound"], row.cells["found_in"])
@@ -430,6 +437,8 @@ def test_a_report_lists_its_exams_and_is_linked_with_its_addenda(ask: Agent) -> 
     assert report["exams"] == "CT CHEST; CT ABDOMEN"
     assert report["cpt_codes"] == "71260; 74160"
     assert (report["addenda"], addendum["addendum_to"]) == (ADDENDUM, REPORT)
+    assert f"has the addendum {ADDENDUM}" in ask("read_note", note_id=REPORT).answer.notes
+    assert f"an addendum to {REPORT}" in ask("read_note", note_id=ADDENDUM).answer.notes
     # one of several exams suffices
     assert f"radiology:{REPORT}" in found(ask, "imaging", exam="abdomen")
 
@@ -657,6 +666,18 @@ def test_lines_of_notes_are_ranked_by_the_words_they_hold(ask: Agent) -> None:
     assert answer.rows[0].cells["text"].startswith("contrast dye;")
     assert found(ask, "search_notes", words="hives", kind="radiology") == []
     assert ask("search_notes", words='" OR (*').answer.scope.total == 0
+
+
+@pytest.mark.parametrize("how", [{"words": "hives"}, {"text": "Hives"}])
+def test_a_search_of_notes_may_be_limited_in_time(ask: Agent, how: dict[str, Any]) -> None:
+    def hits(**limits: str) -> int:
+        return len(found(ask, "search_notes", **how, **limits))
+
+    # a summary is of its day, whatever the hour
+    assert hits(since="2160-02-09 18:00", until="2160-02-10") > 0
+    assert hits(until="2160-02-09") == hits(since="2160-02-10") == 0
+    assert hits(known_by="2160-02-11 10:00") == 0
+    assert hits(known_by="2160-02-11 10:01") > 0
 
 
 @pytest.mark.parametrize("arguments", [{}, {"text": ["a"], "words": "a"}])

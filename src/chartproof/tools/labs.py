@@ -33,6 +33,10 @@ class Labs(AsOf, OfAdmission, Windowed):
     items: Words = Field(
         description="Item ids or labels: [50912], ['Creatinine']. ['%'] is every item."
     )
+    text: Words | None = Field(
+        default=None,
+        description="Parts of value or comments, in any case; one suffices: ['not detected'].",
+    )
 
 
 def lab_items(chart: Chart, request: LabItems) -> Answer:
@@ -78,6 +82,7 @@ def labs(chart: Chart, request: Labs) -> Answer:
     where.known("e.storetime", request.known_by)
     if items.ids is not None:
         where.add("e.itemid in (select unnest($items))", items=list(items.ids))
+    where.words("concat_ws(' ', e.value, e.comments)", request.text, "text")
     answer = listed(
         chart,
         _LABS.format(where=where),
@@ -87,7 +92,8 @@ def labs(chart: Chart, request: Labs) -> Answer:
             since=request.since,
             until=request.until,
             known_by=request.known_by,
-            items=items.scope,
+            # what a text leaves out is not told by items
+            items=() if request.text else items.scope,
             page=request.page,
             notes=(
                 *items.notes,

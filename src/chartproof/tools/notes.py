@@ -45,7 +45,7 @@ class ReadNote(Paged):
     until_line: int | None = Field(default=None, ge=2, le=10**6, description="Line to stop before.")
 
 
-class SearchNotes(OfAdmission, Paged):
+class SearchNotes(AsOf, OfAdmission, Windowed):
     """What to look for, and where."""
 
     text: Words | None = Field(
@@ -116,7 +116,8 @@ def _day(at: str | None) -> str | None:
 def read_note(chart: Chart, request: ReadNote) -> Answer:
     """Read a note by line. Lines are numbered from 1 as [discharge:NOTE_ID L12]; cite them so.
 
-    since_line is included, until_line is not. `___` stands for what was blotted out.
+    since_line is included, until_line is not. `___` stands for what was blotted out. An addendum is
+    a note of its own: a report names its addenda, and an addendum its report.
     """
     kind, note = _note(chart, request.note_id.strip())
     lines = lines_of(note["text"])
@@ -150,9 +151,25 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
             f"{note['note_type']} note of {cell(_of_kind(kind, plain(note['charttime'])))}, "
             f"admission {cell(note['hadm_id'])}, {len(lines)} lines; "
             f"filed {cell(plain(note['storetime']))}",
+            *_linked(chart, kind, note["note_id"]),
         ),
     )
     return answered(chart, shown, asked, columns=("line", "text"), total=len(rows))
+
+
+_LINKS = {"parent_note_id": "an addendum to", "addendum_note_id": "has the addendum"}
+
+
+def _linked(chart: Chart, kind: Kind, note_id: str) -> tuple[str, ...]:
+    """What a report and its addenda say of each other."""
+    if kind != "radiology":
+        return ()
+    found = chart.query(
+        "select field_name, field_value from radiology_detail where note_id = $note_id "
+        "and field_name in ('parent_note_id', 'addendum_note_id') order by all",
+        {"note_id": note_id},
+    )
+    return tuple(f"{_LINKS[row['field_name']]} {row['field_value']}" for row in found)
 
 
 def _of_kind(kind: Kind, at: str | None) -> str | None:
@@ -171,11 +188,16 @@ def search_notes(chart: Chart, request: SearchNotes) -> Answer:
     asked = Asked(
         kinds,
         encounters=None if request.hadm_id is None else (request.hadm_id,),
+        since=request.since,
+        until=request.until,
+        known_by=request.known_by,
         items=tuple(request.text or ()) or (request.words or "",),
         page=request.page,
     )
     where = Conditions()
     where.equal("hadm_id", request.hadm_id)
+    where.overlap("charttime", _UNTIL, request.since, request.until, unknown=True)
+    where.known("storetime", request.known_by)
     if request.words is not None:
         rows = _ranked(chart, request.words, kinds, where)
         columns = ("note_id", "line", "snippet")
@@ -342,6 +364,7 @@ _LISTED = {
     "from discharge",
     "radiology": f"select 'radiology' as kind, {_COLUMNS}, charttime as until_ from radiology",
 }
+_UNTIL = "if(note_type = 'DS', charttime + interval 1 day, charttime)"
 _TEXTS = """
 select row_ref, note_id, text from {table} where {where} order by charttime, note_id
 """
