@@ -12,12 +12,15 @@ from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.catalog.read import policies, prompt, scenario
 from chartproof.chart.chart import Chart
 from chartproof.errors import ChartproofError, RunError
+from chartproof.interventions.audit import Audit
 from chartproof.records.case import Case
 from chartproof.records.study import Study
 from chartproof.records.trace import Ended, Started, digest
 from chartproof.runs import cells
-from chartproof.runs.systems import digest_of
+from chartproof.runs.run import code
+from chartproof.tools import corpus
 from chartproof.tools.gateway import Gateway
+from chartproof.tools.python import Shell
 from chartproof.tools.trace import TraceWriter
 
 STUDY = "served"
@@ -29,8 +32,6 @@ PROMPT = "prompt.md"
 TEMPLATE: str = Study.model_fields["prompt"].default
 """The prompt that a study gives where it names none."""
 
-_TOOLS = Path(__file__).parents[1] / "tools"
-
 
 @dataclass
 class Session:
@@ -38,12 +39,14 @@ class Session:
 
     Attributes:
         folder: Holds `trace.jsonl`, the prompt to give to the agent, and the edits if any.
+        audit: What the edits touched and left behind, where there were any.
         failure: What ended it, where that was our fault.
     """
 
     case: Case
     gateway: Gateway
     folder: Path
+    audit: Audit | None = None
     failure: Exception | None = None
 
     def fail(self, error: Exception) -> None:
@@ -57,6 +60,7 @@ def serve_case(
     case_id: str,
     *,
     edits: Path | None = None,
+    shell: Shell | None = None,
     clock: Callable[[], float],
 ) -> Generator[Session]:
     """Open a case for an agent of somebody else, with a trace in a new folder.
@@ -68,6 +72,7 @@ def serve_case(
         home: Where `cases/` lies; `runs/` is made there.
         case_id: As for `open_case`.
         edits: YAML file of edits, applied to a copy of the chart.
+        shell: Lets the agent run Python in a jail; see `shell`.
         clock: Seconds, for the times of the trace.
 
     Raises:
@@ -75,10 +80,10 @@ def serve_case(
         ChartError: The chart or the store is missing.
         RunError: The folder or the trace cannot be written.
     """
-    with _opened(home / "cases", case_id, edits) as (case, chart):
+    with _opened(home / "cases", case_id, edits) as (case, chart, audit):
         arm = "factual" if edits is None else EDITED
         text = prompt_text(case, scenario(case.scenario).scenario, prompt(TEMPLATE))
-        corpus = policies()
+        known = policies()
         folder, attempt = _folder(home / "runs", case.id, arm)
         try:
             (folder / PROMPT).write_text(text, encoding="utf-8")
@@ -86,8 +91,11 @@ def serve_case(
                 shutil.copyfile(edits, folder / EDITS)
         except OSError as error:
             raise _unwritable(folder, error) from error
+        corpus.keep(cells.study(folder) / corpus.KEPT, known)
         with TraceWriter(folder / cells.TRACE) as writer:
-            gateway = Gateway(chart, corpus, writer.write, clock=clock)
+            gateway = Gateway(
+                chart, known, writer.write, clock=clock, shell=shell, files=folder / cells.FILES
+            )
             began = clock()
             writer.write(
                 Started(
@@ -98,12 +106,13 @@ def serve_case(
                     digests={
                         "tools": digest(gateway.specs()),
                         "chart": chart.digest(),
-                        "policies": digest({p.id: p.digest for p in corpus.values()}),
-                        "code": digest_of(_TOOLS),
+                        "policies": corpus.fingerprint(known),
+                        "shell": shell.digest() if shell else "off",
+                        "code": code(),
                     },
                 )
             )
-            session = Session(case, gateway, folder)
+            session = Session(case, gateway, folder, audit)
             try:
                 yield session
             finally:
@@ -112,15 +121,17 @@ def serve_case(
 
 
 @contextmanager
-def _opened(cases: Path, case_id: str, edits: Path | None) -> Generator[tuple[Case, Chart]]:
+def _opened(
+    cases: Path, case_id: str, edits: Path | None
+) -> Generator[tuple[Case, Chart, Audit | None]]:
     """A case and its chart; the rules are asked only where edits may name their facts."""
     if edits is None:
         case = find(load(cases), case_id)
         with Chart.open(cases / "charts" / case.charts["factual"]) as chart:
-            yield case, chart
+            yield case, chart, None
         return
     with open_case(cases, case_id, edits) as opened:
-        yield opened.case, opened.chart
+        yield opened.case, opened.chart, opened.audit
 
 
 def _folder(runs: Path, case: str, arm: str) -> tuple[Path, int]:

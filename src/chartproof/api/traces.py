@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from chartproof.api.charts import open_case
 from chartproof.api.charts import shell as opened_shell
+from chartproof.api.serving import EDITED, EDITS
 from chartproof.cases.build import load
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
@@ -152,7 +154,7 @@ def _again(
         return Again(folder, trouble=f"The run is not sound. {told}")
     began = checked.trace.started
     notes: list[str] = []
-    chart, mark, how = charts.of(home or _home(folder), began)
+    chart, mark, how = charts.of(home or _home(folder), began, folder / EDITS)
     if how:
         notes.append(how)
     if mark != began.digests.get("chart", mark):
@@ -216,7 +218,7 @@ class _Charts:
     """Charts by home, case and arm, the last one held open: runs of one case lie side by side."""
 
     def __init__(self) -> None:
-        self._key: tuple[Path, str, str] | None = None
+        self._key: tuple[Path, str, str, Path | None] | None = None
         self._held: tuple[Chart, str, str] | None = None
         self._open = ExitStack()
 
@@ -226,15 +228,20 @@ class _Charts:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def of(self, home: Path, began: Started) -> tuple[Chart, str, str]:
+    def of(self, home: Path, began: Started, edits: Path) -> tuple[Chart, str, str]:
         """The chart that a run read, its digest, and how it was come by where that is unusual.
+
+        Args:
+            home: Whose case it is.
+            began: What the run says of itself.
+            edits: Beside a run of a case that was edited for it alone: what was edited.
 
         Raises:
             SpecError: The home has no cases.
             ChartError: The chart is gone and cannot be cut again.
             RunError: The run is of a case that the home does not have.
         """
-        key = (home, began.case, began.arm)
+        key = (home, began.case, began.arm, edits if began.arm == EDITED else None)
         if self._held is None or self._key != key:
             self._open.close()
             self._held = None
@@ -242,7 +249,12 @@ class _Charts:
             self._key = key
         return self._held
 
-    def _opened(self, home: Path, case_id: str, arm: str) -> tuple[Chart, str, str]:
+    def _opened(
+        self, home: Path, case_id: str, arm: str, edits: Path | None
+    ) -> tuple[Chart, str, str]:
+        if edits is not None:
+            chart = self._open.enter_context(open_case(home / "cases", case_id, edits)).chart
+            return chart, chart.digest(), "its chart was edited again"
         manifest = load(home / "cases")
         case = next((each for each in manifest.cases if each.id == case_id), None)
         if case is None or arm not in case.charts:

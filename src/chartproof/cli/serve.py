@@ -32,6 +32,9 @@ def serve(
     ],
     home: options.Home = options.HOME,
     edits: options.Edits = None,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Let the agent run Python in a jail.")
+    ] = False,
     http: Annotated[
         bool, typer.Option("--http", help="Serve over streamable HTTP, not over stdio.")
     ] = False,
@@ -65,6 +68,7 @@ def serve(
     Without --http, one case over stdio: let a client start this command. With --http, several
     cases at once, each behind a bearer token of its own, until Ctrl-C.
     """
+    from chartproof.api.charts import shell as opened
     from chartproof.api.serving import serve_case
 
     if not http:
@@ -76,11 +80,16 @@ def serve(
                 f"{len(cases)} cases were given, and stdio leads to one.",
                 remedy="Give one case, or add --http.",
             )
+    jail = opened() if shell else None
     with ExitStack() as stack:
         sessions = [
-            stack.enter_context(serve_case(home, case, edits=edits, clock=time.perf_counter))
+            stack.enter_context(
+                serve_case(home, case, edits=edits, shell=jail, clock=time.perf_counter)
+            )
             for case in cases
         ]
+        for session in sessions:
+            _account(session)
         try:
             if http:
                 address = (host or HOST, PORT if port is None else port)
@@ -93,6 +102,16 @@ def serve(
     for session in sessions:
         if session.failure is not None:
             raise session.failure
+
+
+def _account(session: "Session") -> None:
+    """Say what edits did; on stderr, for stdout may belong to a client."""
+    if session.audit is None:
+        return
+    rows = sum(len(each.rows) for each in session.audit.touched)
+    screen.err.print(f"{session.case.id}: the edits touched {rows} rows.")
+    for n in session.audit.without_effect:
+        screen.err.print(f"[yellow]Edit {n} touches nothing: no difference to test.[/]")
 
 
 def _over_stdio(session: "Session") -> None:

@@ -137,6 +137,8 @@ class Gateway:
         """
         self._closed = True
         self._sources["sql"].close()
+        if self._shell is not None:
+            self._shell.close()
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
         tool = self._tools.get(name)

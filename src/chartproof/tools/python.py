@@ -4,7 +4,7 @@ import hashlib
 import os
 import selectors
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -137,6 +137,11 @@ class ShellDoor:
         self.shell = shell
         self.done: dict[int, Called] = {}
         self.files = files
+        self.closed = False
+
+    def close(self) -> None:
+        """Let no program run longer; from any thread."""
+        self.closed = True
 
     def mounts(self, calls: list[int]) -> dict[str, bytes]:
         """The results of calls as files of the jail.
@@ -194,7 +199,7 @@ def python(door: ShellDoor, request: Python) -> Answer:
     the folder where the program starts are kept. There is no network, no chart, no other program;
     20 seconds and 1 GB of memory. Nothing is left for the next call.
     """
-    ended = run(door.shell, request.code, door.mounts(request.calls))
+    ended = run(door.shell, request.code, door.mounts(request.calls), stopped=lambda: door.closed)
     out, err = ended.out, ended.err
     files = tuple(
         Artefact(name=name, sha256=door.keep(content), size=len(content))
@@ -307,8 +312,14 @@ class Ended:
             return f"killed by signal {-self.status}"
 
 
-def run(shell: Shell, code: str, mounts: Mapping[str, bytes]) -> Ended:
-    """Run a program in a jail of its own.
+def run(
+    shell: Shell,
+    code: str,
+    mounts: Mapping[str, bytes],
+    *,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Ended:
+    """Run a program in a jail of its own, until it ends or `stopped` says so.
 
     Raises:
         RunError: The jail cannot be made.
@@ -350,6 +361,10 @@ def _listen(pipes: dict[IO[bytes], Heard], seconds: float, started: Jailed) -> b
 
     Where no control group bounds memory, it is counted meanwhile. Whether it ran out.
     """
+        _listen(cast("dict[IO[bytes], Heard]", pipes), shell.seconds + GRACE, stopped)
+        return _ended(started, out, err, said)
+def _listen(pipes: dict[IO[bytes], Heard], seconds: float, stopped: Callable[[], bool]) -> None:
+    """Take all that comes until every pipe is closed, time is over or somebody ends it."""
     until = monotonic() + seconds
     counted = "memory" not in started.group.bounded
     with selectors.DefaultSelector() as selector:
@@ -357,6 +372,8 @@ def _listen(pipes: dict[IO[bytes], Heard], seconds: float, started: Jailed) -> b
             selector.register(pipe, selectors.EVENT_READ, heard)
         while selector.get_map() and (rest := until - monotonic()) > 0:
             for key, _ in selector.select(min(rest, COUNTED) if counted else rest):
+        while selector.get_map() and (rest := until - monotonic()) > 0 and not stopped():
+            for key, _ in selector.select(min(rest, 0.2)):
                 piece = os.read(key.fd, 1 << 20)
                 key.data.add(piece)
                 if not piece:
