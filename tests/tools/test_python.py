@@ -3,15 +3,17 @@
 import hashlib
 import json
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import RunError
-from chartproof.records.trace import Called, Trace
+from chartproof.records.trace import Called, Event, Trace
 from chartproof.tools import cgroup, jail
 from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.python import Heard, Shell, run
@@ -492,3 +494,15 @@ def test_the_shell_works_where_no_control_group_can_be_made(shell: Shell, monkey
     assert ended.status == 0
     assert "can't start new thread" in ended.out.text()
     assert int(ended.out.text().split()[0]) <= shell.limits.processes
+
+
+def test_closing_the_gateway_ends_a_program_in_flight(full: Chart, shell: Shell) -> None:
+    events: list[Event] = []
+    gateway = Gateway(full, {}, events.append, shell=shell)
+    timer = threading.Timer(1, gateway.close)
+    timer.start()
+    since = monotonic()
+    with pytest.raises(RunError, match="was closed"):
+        gateway.call("python", {"code": "import time\ntime.sleep(15)"})
+    assert monotonic() - since < 8
+    assert not events

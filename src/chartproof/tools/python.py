@@ -41,6 +41,8 @@ FOLDER = 32 << 20
 """Bytes that the folder for files holds, and the one for temporary files."""
 MOUNTED = 20
 """Earlier calls that a program is given."""
+POLLED = 0.2
+"""Seconds after which it is seen whether a program is to be ended."""
 HEAD = 64_000
 """Bytes of what the first process says before the files."""
 DATA, CODE, WARDEN, OUTPUT = "/data", "/code.py", "/warden.py", "/out"
@@ -352,28 +354,26 @@ def run(
         writing.close()
         out, err, said = Heard(OUT), Heard(ERR, last=True), Heard(HEAD + SIZE)
         pipes = {started.process.stdout: out, started.process.stderr: err, reading: said}
-        ran_out = _listen(cast("dict[IO[bytes], Heard]", pipes), shell.seconds + GRACE, started)
+        ran_out = _listen(
+            cast("dict[IO[bytes], Heard]", pipes), shell.seconds + GRACE, started, stopped
+        )
         return _ended(out, err, said, ran_out)
 
 
-def _listen(pipes: dict[IO[bytes], Heard], seconds: float, started: Jailed) -> bool:
-    """Take all that comes until every pipe is closed or time is over.
+def _listen(
+    pipes: dict[IO[bytes], Heard], seconds: float, started: Jailed, stopped: Callable[[], bool]
+) -> bool:
+    """Take all that comes until every pipe is closed, time is over or somebody ends it.
 
     Where no control group bounds memory, it is counted meanwhile. Whether it ran out.
     """
-        _listen(cast("dict[IO[bytes], Heard]", pipes), shell.seconds + GRACE, stopped)
-        return _ended(started, out, err, said)
-def _listen(pipes: dict[IO[bytes], Heard], seconds: float, stopped: Callable[[], bool]) -> None:
-    """Take all that comes until every pipe is closed, time is over or somebody ends it."""
     until = monotonic() + seconds
     counted = "memory" not in started.group.bounded
     with selectors.DefaultSelector() as selector:
         for pipe, heard in pipes.items():
             selector.register(pipe, selectors.EVENT_READ, heard)
-        while selector.get_map() and (rest := until - monotonic()) > 0:
-            for key, _ in selector.select(min(rest, COUNTED) if counted else rest):
         while selector.get_map() and (rest := until - monotonic()) > 0 and not stopped():
-            for key, _ in selector.select(min(rest, 0.2)):
+            for key, _ in selector.select(min(rest, COUNTED if counted else POLLED)):
                 piece = os.read(key.fd, 1 << 20)
                 key.data.add(piece)
                 if not piece:
