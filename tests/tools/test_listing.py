@@ -1,6 +1,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -70,3 +71,11 @@ def test_a_table_that_is_not_covered_does_not_hinder_the_other(thin: Any) -> Non
     answer = thin("diagnoses", hadm_id=8000010).answer
     assert [row.cells["icd_code"] for row in answer.rows] == ["N179"]
     assert answer.scope.uncovered == ("diagnosis",)
+
+
+@pytest.mark.parametrize("tool", ["diagnoses", "medication_orders", "administrations"])
+def test_a_value_among_many_is_found_as_it_is_alone(ask: Any, tool: str) -> None:
+    name, value = ("codes", "N17%") if tool == "diagnoses" else ("drug", "metoprolol")
+    alone = ask(tool, **{name: [value]}).answer
+    among = ask(tool, **{name: [*(f"none{n}" for n in range(60)), value]}).answer
+    assert among.rows == alone.rows != ()

@@ -11,6 +11,9 @@ from chartproof.records.trace import Answer, Row, Scope
 from chartproof.tools.render import CELL, PAGE, plain
 from chartproof.tools.silence import silence
 
+SPELLED_OUT = 16
+"""Values of a predicate that stand in the SQL one by one; planning hundreds would take seconds."""
+
 
 class Conditions:
     """Predicates that hold together, with what they bind."""
@@ -75,6 +78,13 @@ class Conditions:
 
     def any_of(self, predicate: str, values: Sequence[Any], name: str) -> None:
         """Demand that a predicate, `{}` in it being the value, holds for one of them."""
+        if len(values) > SPELLED_OUT:
+            each, many = predicate.replace("{}", "each_"), f"every_{name}"
+            self.add(
+                f"exists (select 1 from (select unnest(${many}) as each_) where {each})",
+                **{many: list(values)},
+            )
+            return
         bound = {f"{name}{n}": value for n, value in enumerate(values)}
         either = " or ".join(predicate.replace("{}", f"${key}") for key in bound)
         self.add(f"({either})", **bound)
