@@ -9,12 +9,14 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import chartproof
+from chartproof.tools import python as tool
 from chartproof.tools.python import Ended, Shell, run
 
 WITHIN = Path(__file__).parent / "within"
@@ -219,6 +221,18 @@ def test_a_process_in_a_session_of_its_own_ends_with_the_program(found: Found) -
             names.append(process.read_text().strip())
     assert "python" in " ".join(names)
     assert SLEEPER not in names
+
+
+def test_a_first_process_that_never_ends_is_ended_from_outside(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"never-{secrets.token_hex(4)}"
+    warden = f"import ctypes, time; ctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0); time.sleep(60)"
+    monkeypatch.setattr(Path, "read_bytes", lambda _path: warden.encode())
+    monkeypatch.setattr(tool, "GRACE", 0.3)
+    ended = run(replace(shell, seconds=0.1), "print(1)", {})
+    assert ended.status is None
+    assert name not in {each.read_text().strip() for each in Path("/proc").glob("[0-9]*/comm")}
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,9 @@
 """Programs that take all they can: each ends within its bounds, and the machine does not notice."""
 
 import json
+import secrets
 import shutil
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -216,6 +218,49 @@ def test_a_program_that_breaks_its_interpreter_is_answered(shell: Shell, code: s
 def test_many_small_files_are_bounded(shell: Shell) -> None:
     code = "n = 0\nwhile True:\n    open(f'/out/{n}', 'w'); n += 1"
     assert run(replace(shell, seconds=5.0), code, {}).files == ()
+
+
+ORDINARY = {
+    "threads": 20, "processes": [2, 4], "spawned": [1, 2], "asyncio": [1, 4], "subprocess": "7\n",
+    "files": ["a.txt", "c.txt"], "mmap": "te", "sqlite": 5, "sockets": 1, "signal": 1,
+    "timer": True, "zip": True, "zlib": 9, "lzma": "y", "digest": "2d711642", "pickle": {"a": 1},
+    "zone": "2150-01-01T00:00:00+01:00", "decimal": "0.3", "csv": ["a", "b"], "random": 5,
+    "statistics": 2, "regex": "an", "groups": 1.3, "rolling": 1.6, "read": 2,
+    "solve": [1.0, 1.0], "fft": 4.0, "minimum": 2.0, "t": 0.287864, "spline": 2.25,
+}  # fmt: skip
+
+
+def test_ordinary_programs_are_not_hindered(shell: Shell) -> None:
+    long = replace(shell, seconds=120.0, limits=replace(shell.limits, seconds=120))
+    ended = run(long, (WITHIN / "ordinary.py").read_text(), {})
+    assert ended.status == 0, ended.err.text()
+    assert json.loads(ended.out.text()) == ORDINARY
+    assert [name for name, _ in ended.files] == ["frame.csv", "frame.pickle"]
+
+
+ALONE = """
+import os, sys
+from chartproof import api
+from chartproof.tools.python import run
+code = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'NAME', 0, 0, 0); time.sleep(60)"
+print("ready", flush=True)
+run(api.shell(), code.replace("NAME", sys.argv[1]), {})
+"""
+
+
+def test_a_program_ends_when_whoever_runs_it_is_killed(shell: Shell) -> None:
+    assert shell
+    name = f"left-{secrets.token_hex(4)}"
+    process = subprocess.Popen([sys.executable, "-c", ALONE, name], start_new_session=True)
+    until = time.monotonic() + 60
+    while not alive(name) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert alive(name) == 1
+    process.kill()
+    process.wait()
+    while alive(name) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert alive(name) == 0
 
 
 def test_no_line_of_the_catalogue_lies_in_the_jail(shell: Shell) -> None:

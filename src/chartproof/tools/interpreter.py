@@ -193,7 +193,7 @@ def _installed(name: str) -> metadata.Distribution:
 def _copy(into: Path, packages: Sequence[str]) -> None:
     """Copy all parts, then write what tells of their origin anew."""
     python = into / "python"
-    library = python / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    library = python / sys.platlibdir / f"python{sys.version_info[0]}.{sys.version_info[1]}"
     base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     for kind in ("platstdlib", "stdlib"):
         shutil.copytree(

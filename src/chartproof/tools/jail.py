@@ -11,10 +11,11 @@ import os
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -210,6 +211,9 @@ def jailed(
                 remedy=_NAMESPACES,
             )
         try:
+            first = os.pidfd_open(within)
+            held.callback(os.close, first)
+            held.callback(_end_within, process, first)
             group.add(within)
         except ProcessLookupError:
             raise RunError(
@@ -347,6 +351,14 @@ def _last_words(process: subprocess.Popen[bytes]) -> str:
         return "it said nothing"
     said = process.stderr.read(4_000).decode(errors="replace").strip().splitlines()
     return said[-1].removeprefix("bwrap: ")[:300].rstrip(".") if said else "it said nothing"
+
+
+def _end_within(process: subprocess.Popen[bytes], first: int) -> None:
+    """Kill the first process within: all others go with it before bubblewrap ends."""
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(first, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_START)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -369,6 +369,7 @@ def _listen(
     """
     until = monotonic() + seconds
     counted = "memory" not in started.group.bounded
+    due = monotonic() + COUNTED
     with selectors.DefaultSelector() as selector:
         for pipe, heard in pipes.items():
             selector.register(pipe, selectors.EVENT_READ, heard)
@@ -378,8 +379,10 @@ def _listen(
                 key.data.add(piece)
                 if not piece:
                     selector.unregister(key.fileobj)
-            if counted and started.ran_out():
-                return True
+            if counted and monotonic() >= due:
+                if started.ran_out():
+                    return True
+                due = monotonic() + COUNTED
     return not counted and started.ran_out()
 
 
