@@ -231,18 +231,74 @@ ATTACKS: tuple[Attack, ...] = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program for the tool `python`: it says REACHED if it got anywhere, else STOPPED."""
+
+    id: str
+    what: str
+    body: str
+    where: str
+
+    def filled(self, **paths: str) -> str:
+        """The program, with the paths that it names."""
+        lines = "".join(f"    {line}\n" for line in filled(self.body, **paths).splitlines())
+        return (
+            "import glob, os, pathlib, socket, subprocess, sys\n"
+            f"def reach():\n{lines}"
+            "try:\n    found = reach()\n"
+            "except BaseException as error:\n    print('STOPPED', type(error).__name__)\n"
+            "else:\n    print('REACHED' if found else 'STOPPED', found)\n"
+        )
+
+
+JAIL = "the jail"
+PROGRAMS: tuple[Program, ...] = (
+    Program("program-gold", "the reference verdicts", "return open('{file}').read()", JAIL),
+    Program("program-chart", "the chart's file", "return open('{chart}', 'rb').read(9)", JAIL),
+    Program("program-home", "what lies beside the chart", "return os.listdir('{folder}')", JAIL),
+    Program("program-environment", "variables of ours",
+            "return [k for k in os.environ if 'CANARY' in k or 'CHARTPROOF' in k]", JAIL),
+    Program("program-import", "our package",
+            "import importlib.util as u\n"
+            "return [n for n in ('chartproof', 'duckdb', 'pydantic', 'mcp') if u.find_spec(n)]",
+            JAIL),
+    Program("program-network", "a server of the machine",
+            "return socket.create_connection(('127.0.0.1', 22), 2)", JAIL),
+    Program("program-name", "a name on the network",
+            "return socket.getaddrinfo('example.org', 443)", JAIL),
+    Program("program-shell", "another program", "return subprocess.run(['/bin/sh', '-c', 'id'])",
+            JAIL),
+    Program("program-processes", "other processes", "return os.listdir('/proc')", JAIL),
+    Program("program-other-call", "the result of a call that was not given",
+            "return [p for p in glob.glob('/data/*') if 'call_1.' not in p]", JAIL),
+    Program("program-results", "to change what a call showed",
+            "return open('/data/call_1.json', 'w')", JAIL),
+    Program("program-link", "a file by a link that is kept",
+            "os.symlink('{file}', 'out.csv')\nreturn os.path.exists('out.csv')", JAIL),
+    Program("program-upwards", "a place outside the folder for files",
+            "return open('/out/../escaped', 'w')", JAIL),
+    Program("program-daemon", "to outlive the call",
+            "if os.fork() == 0:\n    os.setsid()\n    import time\n    time.sleep(600)\n"
+            "return None", JAIL),
+)  # fmt: skip
+
+
 def table() -> str:
     """The page that lists them."""
     head = (
         "# Attacks and where they stop\n\n"
         "Generated from `tests/redteam/attacks.py`. Each is sent through every door that a run "
-        "has: the gateway in\nprocess, a scripted program over its pipe, and MCP over standard "
-        "input and HTTP (`tests/redteam/test_agent.py`,\n`tests/wire/test_redteam.py`). None may "
-        "show a canary, write a file or go unrecorded. *refused*: a refusal with a\nremedy; "
-        "*nothing*: an answer without a row.\n\n"
+        "has: the gateway in\nprocess and a scripted program over its pipe "
+        "(`tests/redteam/test_agent.py`), MCP over HTTP and standard input\n"
+        "(`tests/redteam/test_mcp.py`). What runs until a deadline, and the programs for the tool "
+        "`python`, are sent in\n`tests/wire/test_redteam.py`. None may show a canary, write a "
+        "file or go unrecorded. *refused*: a refusal with a\nremedy; *nothing*: an answer "
+        "without a row; *stopped*: the program says that it got nowhere.\n\n"
         "| id | what it is after | told | stopped by |\n|---|---|---|---|\n"
     )
     rows = [f"| `{a.id}` | {a.what} | {a.stop} | {a.where} |" for a in ATTACKS]
+    rows += [f"| `{p.id}` | {p.what} | stopped | {p.where} |" for p in PROGRAMS]
     return head + "\n".join(rows) + "\n"
 
 
