@@ -76,6 +76,23 @@ def test_what_is_no_yaml_is_an_error_with_its_place() -> None:
         parse_yaml("a: [1", "f.yaml")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("schema: 1\nuse: []\nreadingz: []\n", 3),  # an unknown key
+        ("schema: 1\nuse:\n- ckd\n- [no, text]\n", 4),  # an entry of a list
+        ("use: []\nschema:\n  2\n", 2),
+    ],
+)
+def test_what_does_not_fit_a_record_is_named_with_its_line(
+    tmp_path: Path, text: str, line: int
+) -> None:
+    path = tmp_path / "notes.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=rf"notes\.yaml, line {line}: `.*` is not valid"):
+        read_yaml(path, Notes)
+
+
 def test_dates_stay_text() -> None:
     assert parse_yaml("a: 2150-01-02", "f.yaml") == {"a": "2150-01-02"}
 

@@ -18,7 +18,7 @@ from chartproof.errors import ChartError
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return Official().duckdb(tmp_path / "mimic4.db", "hosp", "icu")
+    return Official().duckdb(tmp_path / "mimic4.db", "hosp")
 
 
 def rows(store: Path, table: str, columns: str) -> list[tuple[object, ...]]:

@@ -19,7 +19,7 @@ def official() -> Official:
 
 @pytest.fixture
 def folder(official: Official, tmp_path: Path) -> Path:
-    return official.parquet(tmp_path / "parquet", "hosp", "icu")
+    return official.parquet(tmp_path / "parquet", "hosp")
 
 
 def write(query: str, file: Path) -> None:
@@ -34,10 +34,9 @@ def test_tables_are_found_with_or_without_the_module_s_folder(
     info = build(ParquetSource(folder), tmp_path / "store")
     assert (info.source, info.tier, info.patients) == ("parquet", "credentialed", 1)
     assert Store.open(tmp_path / "store").coverage("triage").why == "The source has no module ed."
-    for module in ("hosp", "icu"):
-        for file in (folder / module).iterdir():
-            file.rename(folder / file.name)
-        (folder / module).rmdir()
+    for file in (folder / "hosp").iterdir():
+        file.rename(folder / file.name)
+    (folder / "hosp").rmdir()
     assert build(ParquetSource(folder), tmp_path / "flat").digest == info.digest
 
 
@@ -177,6 +176,6 @@ def test_a_store_is_known_again_until_a_file_changes(
     first = build(ParquetSource(folder), tmp_path / "store")
     assert build(ParquetSource(folder), tmp_path / "store") == first
     official.put("omr", "select 9000001 as subject_id, 'BMI' as result_name")
-    official.parquet(folder, "hosp", "icu")
+    official.parquet(folder, "hosp")
     with pytest.raises(ChartError, match="--replace"):
         build(ParquetSource(folder), tmp_path / "store")
