@@ -116,7 +116,7 @@ def canaries(crowded: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     os.environ["CHARTPROOF_CANARY"] = f"{CANARY}-environment"
     before = found.stand()
     yield found
-    del os.environ["CHARTPROOF_CANARY"]
+    os.environ.pop("CHARTPROOF_CANARY", None)
     assert found.stand() == before
 
 

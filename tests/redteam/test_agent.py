@@ -1,19 +1,30 @@
 """A hostile agent at the doors of a run: it is told no, learns nothing, and all is on the trace."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.redteam.attacks import ATTACKS, Attack, table
 from tests.redteam.conftest import CANARY, Canaries, Door
+from tests.redteam.grammar import (
+    DISGUISES,
+    EXPRESSIONS,
+    SKELETONS,
+    STATEMENTS,
+    TABLES,
+    lines,
+)
 from tests.tools.conftest import POLICIES
 
 from chartproof.chart.chart import Chart
 from chartproof.records.study import Budget
+from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.process import AgentFailure, converse
 from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.replay import replay
@@ -49,29 +60,40 @@ def test_in_process_it_is_stopped(inside: Door, canaries: Canaries, attack: Atta
 def test_through_a_process_of_its_own_it_is_stopped_and_recorded(
     sealed: Chart, canaries: Canaries, tmp_path: Path
 ) -> None:
+    told = intruded(UNCONFINED, sealed, canaries, tmp_path)
+    assert told["environment"] == {"LANG": "C.UTF-8", "PATH": ""}
+
+
+def intruded(
+    confined: Confinement, sealed: Chart, canaries: Canaries, tmp_path: Path
+) -> dict[str, Any]:
+    """Let the intruder make every call as a scripted system would; what it found around it."""
     sent = [a for a in ATTACKS if not a.slow and isinstance(a.arguments, dict)]
     orders = [{"tool": a.tool, "arguments": a.filled(**canaries.filled())} for a in sent]
-    path = tmp_path / "trace.jsonl"
+    path, folder = tmp_path / "trace.jsonl", tmp_path / "system"
+    folder.mkdir()
+    (folder / "agent.py").write_bytes(INTRUDER.read_bytes())
     with TraceWriter(path) as writer:
         gateway = Gateway(sealed, POLICIES, writer.write, clock=None)
         report = converse(
-            [sys.executable, "-I", "-S", str(INTRUDER)],
+            confined.command(folder, []),
             prompt=json.dumps(orders),
             specs=specs(),
             call=gateway.call,
             budget=Budget(calls=len(sent), seconds=120),
             clock=time.monotonic,
+            jail=confined.jail(folder, 120),
         )
     told = json.loads(report)
     for attack, text in zip(sent, told["answers"], strict=True):
         stopped(attack, text)
     assert told["imports"] == []
-    assert told["environment"] == {"LANG": "C.UTF-8", "PATH": ""}
     assert told["folder"] == []
     trace = read(path)
     assert [call.tool for call in trace.calls] == [a.tool.encode("utf-16", "surrogatepass").decode(
         "utf-16", "replace")[:100] for a in sent]  # fmt: skip
     assert replay(sealed, POLICIES, trace).different == ()
+    return told
 
 
 def test_another_chart_answers_while_a_bomb_runs(
@@ -173,3 +195,16 @@ def running(process: Path) -> bool:
         return process.joinpath("stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_what_is_promised_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/.]+)`", page))
+    assert len(named) > 15
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    pieces = (
+        f"{len(EXPRESSIONS)} expressions and {len(TABLES)} tables in {len(SKELETONS)} skeletons"
+    )
+    assert f"{pieces}, disguised in {len(DISGUISES)} ways" in page
+    assert f"{len(STATEMENTS)} statements of other kinds" in page
+    assert f"{len(lines('legitimate.sql'))} queries" in page

@@ -10,13 +10,14 @@ from time import monotonic
 import pytest
 from tests.redteam.attacks import ATTACKS, PROGRAMS, Attack, Program
 from tests.redteam.conftest import CANARY, Canaries, canaries, crowded, sealed
-from tests.redteam.test_agent import stopped
+from tests.redteam.test_agent import intruded, stopped
 from tests.tools.conftest import POLICIES
 from tests.wire.conftest import missing
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import RunError
 from chartproof.records.trace import Called, Event
+from chartproof.runs.confinement import confinement
 from chartproof.tools.gateway import Gateway
 from chartproof.tools.interpreter import cache_of
 from chartproof.tools.python import Shell, shell
@@ -84,3 +85,14 @@ def test_a_program_of_the_agent_reaches_nothing(
     assert "STOPPED" in out
     kept = [each.read_bytes() for each in (tmp_path / "files").glob("*")]
     assert not any(CANARY.encode() in each for each in kept)
+
+
+def test_a_scripted_intruder_in_its_jail_is_stopped_too(
+    sealed: Chart, canaries: Canaries, tmp_path: Path
+) -> None:
+    confined = confinement(cache_of(os.environ, os.geteuid()))
+    if confined.python is None:
+        missing("The jail", confined.told)
+    told = intruded(confined, sealed, canaries, tmp_path)
+    assert CANARY not in str(told)
+    assert "CHARTPROOF_CANARY" not in told["environment"]
