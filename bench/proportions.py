@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from chartproof.chart.build import MOST_BUCKETS
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
 from chartproof.chart.store import Store, quoted
@@ -67,15 +68,20 @@ def shares() -> dict[str, Share]:
 
 
 class Multitude(Source):
-    """`n` patients in MIMIC-IV's proportions; `pool` is a store of the synthetic hospital."""
+    """`n` patients in MIMIC-IV's proportions; `pool` is a store of the synthetic hospital.
+
+    With `bucket` there are only the rows of one bucket of a store that has as many as it may: whoever
+    reads a patient of it reads the same files, row for row, as of the whole.
+    """
 
     name = "multitude"
     tier: Tier = "synthetic"
 
-    def __init__(self, n: int, pool: Path) -> None:
+    def __init__(self, n: int, pool: Path, bucket: int | None = None) -> None:
         self.n = n
         self.pool = Store.open(pool)
-        self.version = f"{n} {self.pool.info.digest}"
+        self.bucket = bucket
+        self.version = f"{n} {bucket} {self.pool.info.digest}"
         self.shares = shares()
 
     def coverage(self) -> tuple[Coverage, ...]:
@@ -116,7 +122,8 @@ class Multitude(Source):
                 units = units.append_column(f"n_{other}", pa.array(np.maximum(many, 1)))
                 units = units.append_column(f"first_{other}", pa.array(np.cumsum(many) - many))
         db.register("units_", units)
-        db.execute("create or replace temp table units as select * from units_")
+        kept = "true" if self.bucket is None else f"subject_id % {MOST_BUCKETS} = {self.bucket}"
+        db.execute(f"create or replace temp table units as select * from units_ where {kept}")
         db.unregister("units_")
         db.execute(
             f"create or replace temp table pool as select row_number() over () - 1 as nth, * "

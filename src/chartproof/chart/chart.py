@@ -35,6 +35,7 @@ class Chart:
         self.subject_id = subject_id
         self.path = path
         self._coverage: dict[str, Coverage] = {}
+        self._idle: list[duckdb.DuckDBPyConnection] = []
 
     @classmethod
     def open(cls, path: Path) -> "Chart":
@@ -86,13 +87,20 @@ class Chart:
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows of a query as dictionaries; `$name` in it is bound from `params`."""
-        cursor = self.cursor()
+        # a cursor is the work of one thread at a time; to make one takes as long as a small query
+        try:
+            cursor = self._idle.pop()
+        except IndexError:
+            cursor = self.cursor()
         try:
             cursor.execute(sql, dict(params) if params else None)
             names = [column[0] for column in cursor.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-        finally:
+            rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        except BaseException:
             cursor.close()
+            raise
+        self._idle.append(cursor)
+        return rows
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor of its own; its TEMP tables are invisible to every other."""
@@ -120,6 +128,8 @@ class Chart:
 
     def close(self) -> None:
         """Let go of the file."""
+        while self._idle:
+            self._idle.pop().close()
         self._db.close()
 
     def __enter__(self) -> Self:

@@ -81,7 +81,7 @@ def charted(chart: Chart, request: Charted) -> Answer:
     where.within("e.charttime", request.since, request.until)
     where.known("e.storetime", request.known_by)
     if items.ids is not None:
-        where.add("e.itemid in (select unnest($items))", items=list(items.ids))
+        where.one_of("e.itemid", items.ids)
     answer = listed(
         chart,
         _CHARTED.format(where=where),
@@ -128,7 +128,7 @@ def outputs(chart: Chart, request: Outputs) -> Answer:
     where.within("e.charttime", request.since, request.until)
     where.known("e.storetime", request.known_by)
     if items and items.ids is not None:
-        where.add("e.itemid in (select unnest($items))", items=list(items.ids))
+        where.one_of("e.itemid", items.ids)
     return listed(
         chart,
         _OUTPUTS.format(where=where),

@@ -97,7 +97,7 @@ def procedures(chart: Chart, request: Procedures) -> Answer:
         where.overlap("starttime", "endtime", request.since, request.until)
         where.known("p.storetime", request.known_by)
         if items and items.ids is not None:
-            where.add("itemid in (select unnest($items))", items=list(items.ids))
+            where.one_of("itemid", items.ids)
             asked += items.scope or ()
             notes = items.notes
         parts.append(_ICU.format(where=where))

@@ -1,5 +1,6 @@
 """Laboratory items and results."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
@@ -17,6 +18,7 @@ from chartproof.tools.listing import (
     with_notes,
 )
 from chartproof.tools.plausible import doubt
+from chartproof.tools.render import plain
 from chartproof.tools.results import bound, found_in
 from chartproof.tools.tool import AsOf, OfAdmission, Paged, Tool, Windowed, Word, Words
 
@@ -81,7 +83,7 @@ def labs(chart: Chart, request: Labs) -> Answer:
     where.within("e.charttime", request.since, request.until)
     where.known("e.storetime", request.known_by)
     if items.ids is not None:
-        where.add("e.itemid in (select unnest($items))", items=list(items.ids))
+        where.one_of("e.itemid", items.ids)
     where.words("concat_ws(' ', e.value, e.comments)", request.text, "text")
     answer = listed(
         chart,
@@ -108,21 +110,54 @@ def labs(chart: Chart, request: Labs) -> Answer:
         ),
         bound=where.bound,
     )
-    usual = once(chart, "usual units", _usual_units)
-    answer = with_cells(answer, lambda row: _read(row, usual))
+    known = once(chart, "laboratory items", _items)
+    repeats = _repeats(chart, answer, where)
+    answer = with_cells(answer, lambda row: _read(row, known, repeats))
     return with_notes(answer, *_units(answer), *_repeated(answer))
 
 
-def _usual_units(chart: Chart) -> dict[int, str]:
-    """Item -> the unit that most of this patient's results of it have."""
-    return {row["itemid"]: row["usual_unit"] for row in chart.query(_USUAL)}
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """What is said of an item, once for all its results."""
+
+    label: str | None
+    fluid: str | None
+    usual_unit: str | None
+    """The unit that most of this patient's results have."""
 
 
-def _read(row: Row, usual: dict[int, str]) -> dict[str, Any]:
+_UNKNOWN = _Item(None, None, None)
+
+
+def _items(chart: Chart) -> dict[int, _Item]:
+    """The items of this patient's results."""
+    return {
+        row["itemid"]: _Item(row["label"], row["fluid"], row["usual_unit"])
+        for row in chart.query(_ITEMS)
+    }
+
+
+def _repeats(chart: Chart, answer: Answer, where: Conditions) -> dict[tuple[int, str], int]:
+    """Item and minute → how many of the results asked for share them, where it is more than one.
+
+    Few do. So a chart is searched for them once, and a call counts again only what it met.
+    """
+
+    def places(rows: list[dict[str, Any]]) -> dict[tuple[int, str], int]:
+        return {(row["itemid"], plain(row["charttime"])): row["n"] for row in rows}
+
+    known = once(chart, "repeated results", lambda chart: places(chart.query(_REPEATED)))
+    if not any((row.cells["itemid"], row.cells["charttime"]) in known for row in answer.rows):
+        return {}
+    return places(chart.query(f"{_REPEATS} where {where} {_TWICE}", where.bound))
+
+
+def _read(row: Row, known: dict[int, _Item], repeats: dict[tuple[int, str], int]) -> dict[str, Any]:
     """What is told of a result beside what the record holds."""
     cells = row.cells
     result = (cells["valuenum"], cells["value"], cells["comments"])
-    unit, other = cells["unit"], usual.get(cells["itemid"])
+    item = known.get(cells["itemid"], _UNKNOWN)
+    unit, other = cells["unit"], item.usual_unit
     flag: str | None = None
     if cells["valuenum"] is not None and other is not None:
         if unit is None:
@@ -130,6 +165,10 @@ def _read(row: Row, usual: dict[int, str]) -> dict[str, Any]:
         elif unit.casefold() != other.casefold():
             flag = f"not {other}"
     return {
+        "item": f"{item.label or 'item'} ({cells['itemid']})",
+        "fluid": item.fluid,
+        "label": item.label,
+        "same_time": repeats.get((cells["itemid"], cells["charttime"])),
         "bound": bound(*result),
         "found_in": found_in(*result),
         "usual_unit": other,
@@ -187,16 +226,23 @@ left join (
 left join ({_USUAL}) as u using (itemid)
 where {{where}}
 """
-_LABS = """
-select e.row_ref as ref, e.charttime, e.storetime,
-    coalesce(d.label, 'item') || ' (' || e.itemid || ')' as item, e.value, e.valuenum,
-    e.valueuom as unit, e.flag, e.comments, e.hadm_id, e.ref_range_lower, e.ref_range_upper,
-    e.specimen_id, d.fluid, nullif(count(*) over (partition by e.itemid, e.charttime), 1)
-        as same_time,
-    e.itemid, d.label, e.valueuom, e.priority
-from labevents as e
+_ITEMS = f"""
+select e.itemid, d.label, d.fluid, u.usual_unit
+from (select distinct itemid from labevents) as e
 left join d_labitems as d using (itemid)
+left join ({_USUAL}) as u using (itemid)
+"""
+_REPEATS = "select e.itemid, e.charttime, count(*) as n from labevents as e"
+_TWICE = "group by e.itemid, e.charttime having count(*) > 1"
+_REPEATED = f"{_REPEATS} {_TWICE}"
+_LABS = """
+select e.row_ref as ref, e.charttime, e.storetime, null as item, e.value, e.valuenum,
+    e.valueuom as unit, e.flag, e.comments, e.hadm_id, e.ref_range_lower, e.ref_range_upper,
+    e.specimen_id, null as fluid, null as same_time, e.itemid, null as label, e.valueuom, e.priority
+from labevents as e
 where {where}
 """
+"""What is null here is the same for every result of an item, or rare: `_read` fills it in. Each
+join or window would take as long as all the rest."""
 
 TOOLS = (Tool("lab_items", LabItems, lab_items), Tool("labs", Labs, labs))

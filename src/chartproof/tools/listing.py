@@ -33,6 +33,11 @@ class Conditions:
             name = column.rsplit(".", 1)[-1]
             self.add(f"{column} = ${name}", **{name: value})
 
+    def one_of(self, column: str, items: Sequence[int]) -> None:
+        """Demand one of a few numbers."""
+        # a list in one cell: a subquery that unnests it would be planned and joined at each call
+        self.add(f"list_contains($items, {column})", items=list(items))
+
     def within(self, column: str, since: datetime | None, until: datetime | None) -> None:
         """Demand a time in [since, until)."""
         if since is not None:
@@ -220,7 +225,7 @@ def unassigned(
     bound: dict[str, Any] = {"hadm_id": hadm_id}
     limit = ""
     if items is not None:
-        limit, bound["items"] = "and e.itemid in (select unnest($items))", list(items)
+        limit, bound["items"] = "and list_contains($items, e.itemid)", list(items)
     sql = _UNASSIGNED.format(table=table, time=time, last=last or time, limit=limit)
     count = chart.query(sql, bound)[0]["n"]
     return (
