@@ -1,8 +1,10 @@
 """A DuckDB file of mimic-code's making: what is read, what is refused, and how that is said."""
 
+import sqlite3
 import struct
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -189,12 +191,26 @@ def test_a_file_that_cannot_be_opened_is_refused_with_the_reason(
     text.write_text("subject_id,gender\n" * 1000)
     with pytest.raises(ChartError, match="is no DuckDB database"):
         DuckdbSource(text)
+    with closing(sqlite3.connect(tmp_path / "lite.db")) as lite:
+        lite.execute("create table patients (subject_id)")
+    with pytest.raises(ChartError, match="is no DuckDB database"):
+        DuckdbSource(tmp_path / "lite.db")
     text.write_bytes(file.read_bytes()[:5000])
     with pytest.raises(ChartError, match=r"text\.db` cannot be opened"):
         DuckdbSource(text)
     newer(file)
     with pytest.raises(ChartError, match=r"another version of DuckDB than .*--parquet DIR"):
         DuckdbSource(file)
+
+
+def test_a_damaged_block_is_refused(file: Path, tmp_path: Path) -> None:
+    size = 262_144  # of a block; the first 12,288 bytes are the headers
+    content = bytearray(file.read_bytes())
+    for start in range(12_288, len(content), size):
+        content[start + 2000 : start + 2064] = bytes(range(64))
+    file.write_bytes(content)
+    with pytest.raises(ChartError, match=r"mimic4\.db"):
+        build(DuckdbSource(file), tmp_path / "store")
 
 
 def test_a_file_that_another_process_writes_is_refused(file: Path) -> None:

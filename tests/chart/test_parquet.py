@@ -56,12 +56,14 @@ def test_a_table_may_be_a_folder_of_files(official: Official, folder: Path, tmp_
 def test_partitions_in_the_manner_of_hive_give_their_column(
     official: Official, folder: Path, tmp_path: Path
 ) -> None:
+    official.db.execute("update labevents set flag = 'a b/c' where labevent_id < 3")
+    official.parquet(folder, "hosp")
     whole = build(ParquetSource(folder), tmp_path / "whole")
     one = folder / "hosp" / "labevents.parquet"
     with duckdb.connect() as db:
         db.execute(
-            f"copy (select *, labevent_id % 3 as part from '{one}') "
-            f"to '{folder / 'hosp' / 'labevents'}' (format parquet, partition_by (itemid, part))"
+            f"copy (select *, labevent_id % 3 as part from '{one}') to "
+            f"'{folder / 'hosp' / 'labevents'}' (format parquet, partition_by (itemid, flag, part))"
         )
     one.unlink()
     assert build(ParquetSource(folder), tmp_path / "store").digest == whole.digest

@@ -122,10 +122,7 @@ class CsvFile:
         fits = fitted({name: kind for name, kind in wanted.items() if name in texts}, texts)
         numbered = f"(select row_number() over () as n, * from {self.relation(texts)})"
         with interruptible(duckdb.connect()) as db:
-            try:
-                found = misfit(db, numbered, fits, place="'row ' || n", order="n")
-            except duckdb.Error:
-                return
+            found = misfit(db, numbered, fits, place="'row ' || n", order="n")
         if found:
             raise ChartError(f"`{self.path}`, {found.words}.", remedy=remedy) from error
 

@@ -159,7 +159,7 @@ class DuckdbSource(OfficialSource):
         if there:
             return
         try:
-            db.execute(f"attach {quoted(str(self.path))} as {_ALIAS} (read_only)")
+            db.execute(f"attach {quoted(str(self.path))} as {_ALIAS} (type duckdb, read_only)")
         except duckdb.Error as e:
             _refuse(self, e)
 

@@ -122,7 +122,9 @@ def fitted(wanted: Mapping[str, str], given: Mapping[str, str]) -> tuple[Fit, ..
 def misfit(
     db: duckdb.DuckDBPyConnection, relation: str, fits: Iterable[Fit], *, place: str, order: str
 ) -> Misfit | None:
-    """The first row of a relation with a value that does not fit, None where each fits.
+    """The first row of a relation with a value that does not fit.
+
+    None where each fits, and where the relation cannot be read at all: something else is wrong.
 
     Args:
         db: Where the relation can be read.
@@ -137,16 +139,21 @@ def misfit(
     flags = ", ".join(each.lost for each in suspects)
     values = ", ".join(f'"{each.name}"::varchar' for each in suspects)
     either = " or ".join(each.lost for each in suspects)
-    row = db.execute(
-        f"select {place}, [{flags}], [{values}] from {relation} where {either} "
-        f"order by {order} limit 1"
-    ).fetchone()
-    if row is None:
+    try:
+        row = db.execute(
+            f"select {place}, [{flags}], [{values}] from {relation} where {either} "
+            f"order by {order} limit 1"
+        ).fetchone()
+        if row is None:
+            return None
+        where, lost, shown = cast("tuple[str, Sequence[bool], Sequence[str]]", row)
+        at = list(lost).index(True)
+        first = suspects[at]
+        counted = db.execute(f"select count(*) from {relation} where {first.lost}").fetchone()
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
         return None
-    where, lost, shown = cast("tuple[str, Sequence[bool], Sequence[str]]", row)
-    at = list(lost).index(True)
-    first = suspects[at]
-    counted = db.execute(f"select count(*) from {relation} where {first.lost}").fetchone()
     return Misfit(
         column=first.name,
         value=shortened(shown[at]),

@@ -109,16 +109,13 @@ class ParquetFiles:
     ) -> None:
         """Raise a ChartError that names the first value that does not fit, if there is one."""
         for group, files in self.groups.items():
-            try:
-                bad = misfit(
-                    db,
-                    self._relation(files, numbered=True),
-                    fitted(wanted, self._given(group)),
-                    place="'`' || filename || '`, row ' || (file_row_number + 1)",
-                    order="filename, file_row_number",
-                )
-            except duckdb.Error:
-                continue
+            bad = misfit(
+                db,
+                self._relation(files, numbered=True),
+                fitted(wanted, self._given(group)),
+                place="'`' || filename || '`, row ' || (file_row_number + 1)",
+                order="filename, file_row_number",
+            )
             if bad:
                 raise ChartError(f"{bad.words}.", remedy=bad.remedy) from error
 
