@@ -8,8 +8,13 @@ import pytest
 
 from chartproof import api
 from chartproof.cases.build import load
+from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.records.case import CaseSet
+from chartproof.records.cell import CellInfo
 from chartproof.records.study import Study
+from chartproof.records.trace import Event, Trace
+from chartproof.tools.gateway import Gateway
+from chartproof.tools.python import Shell
 
 
 class Page(HTMLParser):
@@ -74,6 +79,31 @@ def test_a_fabricated_citation_is_struck_out(site: Path) -> None:
     assert any('class="cite never"' in path.read_text(encoding="utf-8") for path in pages)
     careful = list((site / "pages/pages/runs/careful").glob("*.html"))
     assert not any('class="cite never"' in path.read_text(encoding="utf-8") for path in careful)
+
+
+def test_a_program_is_shown_as_it_was_written_and_as_text(
+    home: Path, tmp_path: Path, shell: Shell
+) -> None:
+    case = load(home / "cases").cases[0]
+    events: list[Event] = []
+    code = "print('<script>alert(1)</script>  two  spaces')\nopen('<b>.csv', 'w').write('x')"
+    with api.Chart.open(home / "cases/charts" / case.charts["factual"]) as chart:
+        Gateway(chart, {}, events.append, clock=None, shell=shell).call("python", {"code": code})
+    cell = CellInfo(
+        study="s", system="programmer", case=case.id, scenario=case.scenario, arm="factual",
+        attempt=1, digests={}, digest="0", outcome="reported",
+    )  # fmt: skip
+    shown = CaseView(case, "?", api.scenario(case.scenario).scenario, ())
+    for tier, with_text in (("synthetic", True), ("credentialed", False)):
+        pages = Site("s", "s", tier, [], {case.id: shown}, {})
+        pages.write(tmp_path, [RunView(cell, Trace(events=tuple(events)), None, ())])
+        page = (tmp_path / "pages/s" / RunView(cell, Trace(events=()), None, ()).page).read_text()
+        assert "<script" not in page
+        assert 'id="call-1"' in page
+        assert (
+            "<pre>&lt;script&gt;alert(1)&lt;/script&gt;  two  spaces\n</pre>" in page
+        ) == with_text
+        assert ("left &lt;b&gt;.csv, 1 bytes, sha256 2d711642" in page) == with_text
 
 
 def test_pages_of_credentialed_data_show_references_without_values(
