@@ -6,13 +6,19 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from tests.redteam.attacks import STRANGER
+from tests.redteam.conftest import CANARY, Canaries
+from tests.tools.conftest import SUBJECT
 
 from chartproof import api
 from chartproof.cases.build import load
 from chartproof.cases.prompt import prompt
 from chartproof.catalog.read import prompt as template
 from chartproof.catalog.read import scenario
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
 from chartproof.labels import reference
+from chartproof.records.edit import SetRows
 from chartproof.records.study import Study
 from chartproof.runs import cells
 from chartproof.runs.systems import SCRIPTED
@@ -82,3 +88,19 @@ def test_a_chart_holds_no_word_of_its_case_and_its_name_tells_nothing(home: Path
             assert [word for word in words if word.encode() in raw] == []
             assert case.scenario not in name
             assert str(case.anchor.subject_id) not in name
+
+
+def test_the_bytes_of_a_chart_hold_no_other_patient_and_nothing_that_an_edit_replaced(
+    crowded: Store, canaries: Canaries, tmp_path: Path
+) -> None:
+    cut(crowded, STRANGER, tmp_path / "theirs.chart")
+    assert CANARY.encode() in (tmp_path / "theirs.chart").read_bytes()  # it would be found
+    assert CANARY.encode() not in canaries.chart.read_bytes()
+    edit = SetRows(
+        kind="set", table="discharge", where={"note_seq": 1}, values={"text": "Put in its place."}
+    )
+    cut(crowded, SUBJECT, tmp_path / "edited.chart", [edit])
+    raw = (tmp_path / "edited.chart").read_bytes()
+    assert b"Never on hemo" in canaries.chart.read_bytes()
+    assert b"Never on hemo" not in raw
+    assert b"Put in its place." in raw

@@ -43,7 +43,7 @@ OVERRUN = "The query took longer than"
 """How the refusal begins of a query that was killed: it depends on the machine."""
 
 _START = 60.0
-_REPLY = 8 << 20
+_REPLY = 1 << 25
 """Bytes of a reply that are read, whatever a worker may send."""
 _TOO_MUCH = (
     OVERRUN + " {seconds:g} s or more memory than there is.",
@@ -216,18 +216,22 @@ def run(chart: Chart, query: str) -> dict[str, Any]:
             )
         rows: list[list[Any]] = []
         room, more, cut = TEXT, False, False
-        while (row := cursor.fetchone()) is not None:
-            if len(rows) == ROWS or room <= 0:
-                more = True
-                break
+        while not more and (row := cursor.fetchone()) is not None:
             cells: list[Any] = []
+            size, short = 0, False
             for name, value in zip(columns, row, strict=True):
                 _flat(value)
                 kept = _capped(value)
-                cut = cut or kept[1]
+                short = short or kept[1]
                 cells.append(kept[0])
-                room -= len(name) + len(str(kept[0]))
-            rows.append(cells)
+                size += len(name) + len(str(kept[0]))
+            room -= size
+            more = len(rows) == ROWS or (
+                room < 0 and bool(rows)
+            )  # one row there is always room for
+            if not more:
+                rows.append(cells)
+                cut = cut or short
     except RecursionError as error:
         raise ToolRefusal("The query is nested too deeply.", remedy="Write it flatter.") from error
     except duckdb.OutOfMemoryException:
