@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartproof.explorer.citations import anchor, render
+from chartproof.explorer.citations import PolicyPage, anchor, render
 
 PAGE = {"labevents:1", "call-2", "discharge:9-DS-1", "discharge:9-DS-1-L12"}
 
 
 def html(text: str) -> str:
-    return render(text, on_page=PAGE, policies={"kdigo-aki-2012"}, policy_root="../../policies")
+    known = {"kdigo-aki-2012": PolicyPage("kdigo-aki-2012", 48), "house": PolicyPage("house-0a", 3)}
+    return render(text, on_page=PAGE, policies=known, policy_root="../../policies")
 
 
 class Seen(HTMLParser):
@@ -40,7 +41,15 @@ def test_a_row_that_was_never_shown_is_struck_out_and_leads_nowhere() -> None:
 
 def test_a_policy_leads_to_its_line_and_an_unknown_one_nowhere() -> None:
     assert 'href="../../policies/kdigo-aki-2012.html#L4"' in html("[policy: kdigo-aki-2012 L4-L7]")
+    assert 'href="../../policies/house-0a.html"' in html("[policy: house]")
     assert "no such document" in html("[policy: kdigo-aki-2099 L4]")
+
+
+@pytest.mark.parametrize("lines", ["L49", "L40-L49", "L0", "L9-L7"])
+def test_lines_that_a_policy_does_not_have_lead_nowhere(lines: str) -> None:
+    shown = html(f"[policy: kdigo-aki-2012 {lines}]")
+    assert "it has 48 lines" in shown
+    assert "href" not in shown
 
 
 def test_what_is_no_citation_stays_text() -> None:

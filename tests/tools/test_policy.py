@@ -1,11 +1,14 @@
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chartproof.catalog.read import policies
 from chartproof.records.policy import Policy
 from chartproof.tools.corpus import Corpus
+from chartproof.tools.policy import PolicyRead, PolicySearch, policy_read, policy_search
 
 
 def corpus(**documents: str) -> Corpus:
@@ -45,7 +48,7 @@ def test_the_rarer_word_and_the_shorter_line_come_first() -> None:
     found = corpus(a="kidney\nkidney and some more words about it\nkidney anuria").search(
         "kidney anuria", 9
     )
-    assert [hit.line for hit in found] == [3, 1, 2]
+    assert [hit.line for hit in found.hits] == [3, 1, 2]
 
 
 @pytest.mark.parametrize("query", ['"', "a OR", "NEAR(", "*", "text:", "^", "AND", "-", "'; drop"])
@@ -55,5 +58,72 @@ def test_no_query_is_an_error(ask: Any, query: str) -> None:
 
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_is_a_query(query: str) -> None:
-    for hit in corpus(a="one line\nanother line").search(query, 5):
+    for hit in corpus(a="one line\nanother line").search(query, 5).hits:
         assert hit.line in (1, 2)
+
+
+def test_a_list_names_sections_with_their_lines_and_the_digest_of_the_file(ask: Any) -> None:
+    row = ask("policy_list").answer.rows[0]
+    assert set(row.cells) == {"title", "body", "year", "lines", "sections", "sha256"}
+    assert "sha256 of the file: " in ask("policy_read", document="house-aki").answer.text
+
+
+def test_a_heading_in_a_fence_is_none_and_a_section_ends_at_the_next() -> None:
+    policy = corpus(a="# One\nx\n```\n# no\n```\n## Two #\ny").policies["a"]
+    assert policy.sections == (("One", 1, 6), ("Two", 6, 8))
+    assert corpus(a="x").policies["a"].sections == ()
+
+
+def test_a_line_is_shown_with_the_heading_above_it_and_a_long_one_in_part() -> None:
+    long = " ".join(f"w{n}" for n in range(300)) + " kidney"
+    made = corpus(a=f"# Kidney care\n{long}")
+    found = made.search("kidney", 5)
+    hit = next(hit for hit in found.hits if hit.line == 2)
+    assert made.heading("a", 2) == "Kidney care"
+    assert made.heading("a", 1) == ""
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("kidney")
+    assert len(hit.snippet) < len(long) / 2
+
+
+def test_every_shipped_line_that_fits_is_shown_whole() -> None:
+    shipped = Corpus(policies())
+    for policy in policies().values():
+        for n, text in enumerate(policy.lines, start=1):
+            words = text.split()
+            if not re.search(r"\w", text) or len(words) > 30:
+                continue
+            hits = shipped.search(text, 100, policy.id).hits
+            assert next(hit.snippet for hit in hits if hit.line == n) == text
+
+
+def test_a_search_in_one_document_finds_no_other(ask: Any) -> None:
+    found = ask("policy_search", query="creatinine imaging", document="[policy: x").answer
+    assert "There is no policy document" in found.text
+    found = ask("policy_search", query="creatinine imaging", document="policy: house-aki").answer
+    assert found.rows
+    assert {row.ref.split(" ")[1] for row in found.rows} == {"house-aki"}
+
+
+def test_a_search_that_shows_a_part_is_not_complete() -> None:
+    text = "\n".join(f"kidney {n}" for n in range(30))
+    answer = policy_search(corpus(a=text), PolicySearch(query="kidney"))
+    assert (len(answer.rows), answer.scope.total, answer.scope.complete) == (20, 30, False)
+    assert "the best 20 of 30 lines: name rarer words" in answer.notes
+    many = " ".join(f"word{n}" for n in range(70)) + " kidney"
+    answer = policy_search(corpus(a="kidney"), PolicySearch(query=many))
+    assert (answer.rows, answer.scope.complete) == ((), False)
+    assert "of 71 different words the first 64 were looked for" in answer.notes
+
+
+@pytest.mark.parametrize(
+    "query", ["\0", "🫀", "a" * 20_000, "('\"" * 6_000, "\ud800", "_", "ⅷ ①", "text : a*"]
+)
+def test_a_query_of_any_length_and_kind_is_answered(ask: Any, query: str) -> None:
+    assert not ask("policy_search", query=query).refused
+
+
+def test_a_line_longer_than_a_cell_is_cut_and_said() -> None:
+    answer = policy_read(corpus(a="x" * 5_000), PolicyRead(document="a"))
+    assert len(answer.rows[0].cells["text"]) == 2_000
+    assert not answer.scope.complete

@@ -18,6 +18,7 @@ from chartproof.api.timeline import timeline  # at once: a module has the same n
 
 if TYPE_CHECKING:
     from chartproof.api.charts import Opened, call_tool, open_case, shell
+    from chartproof.api.corpora import add_policy, corpus_of
     from chartproof.api.serving import Session, serve_case
     from chartproof.api.steps import (
         build_cases,
@@ -51,9 +52,11 @@ __all__ = [
     "Study",
     "Tcp",
     "Verified",
+    "add_policy",
     "build_cases",
     "build_store",
     "call_tool",
+    "corpus_of",
     "evaluate",
     "from_facts",
     "grade",
@@ -77,6 +80,7 @@ __all__ = [
 _WHERE = {
     "chartproof.api.charts": ("Opened", "call_tool", "open_case", "shell"),
     "chartproof.api.serving": ("Session", "serve_case"),
+    "chartproof.api.corpora": ("add_policy", "corpus_of"),
     "chartproof.api.steps": (
         "build_cases",
         "grade",

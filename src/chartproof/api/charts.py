@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from chartproof.cases.build import find, load
-from chartproof.catalog.read import policies, read_yaml, scenario
+from chartproof.catalog.read import policies as shipped
+from chartproof.catalog.read import read_yaml, scenario
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
@@ -17,6 +18,7 @@ from chartproof.interventions.audit import Audit, audit
 from chartproof.records.case import Case
 from chartproof.records.edit import EditFile
 from chartproof.records.label import Ruling
+from chartproof.records.policy import Policy
 from chartproof.records.trace import Called, Event
 from chartproof.rules.engine import evaluate
 from chartproof.rules.twins import bindings
@@ -81,7 +83,12 @@ def shell() -> Shell:
 
 
 def call_tool(
-    chart: Chart, name: str, arguments: Mapping[str, Any], *, shell: Shell | None = None
+    chart: Chart,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    shell: Shell | None = None,
+    policies: Mapping[str, Policy] | None = None,
 ) -> str:
     """Call one tool as an agent would, and return the text that it would read.
 
@@ -90,14 +97,21 @@ def call_tool(
         name: Name of the tool.
         arguments: What it is asked.
         shell: What runs the tool `python`; without it there is no such tool.
+        policies: The corpus that the policy tools read; None is what comes with the package.
     """
-    return called(chart, name, arguments, shell=shell).answer.text
+    return called(chart, name, arguments, shell=shell, policies=policies).answer.text
 
 
 def called(
-    chart: Chart, name: str, arguments: Mapping[str, Any], *, shell: Shell | None = None
+    chart: Chart,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    shell: Shell | None = None,
+    policies: Mapping[str, Policy] | None = None,
 ) -> Called:
     """Call one tool as an agent would: its typed answer, and whether it was refused."""
     events: list[Event] = []
-    Gateway(chart, policies(), events.append, shell=shell).call(name, dict(arguments))
+    corpus = shipped() if policies is None else policies
+    Gateway(chart, corpus, events.append, shell=shell).call(name, dict(arguments))
     return cast("Called", events[0])

@@ -1,11 +1,12 @@
 """From the folders of finished runs to graded, scored runs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from chartproof.api.corpora import Corpora, corpus_of
 from chartproof.cases.build import load
-from chartproof.catalog.read import policies, scenario
+from chartproof.catalog.read import scenario
 from chartproof.errors import RunError, SpecError
 from chartproof.judges import store
 from chartproof.judges.by_rule import grade
@@ -15,6 +16,7 @@ from chartproof.judges.version import code
 from chartproof.labels import reference
 from chartproof.records.cell import CellInfo
 from chartproof.records.grade import Grade
+from chartproof.records.policy import Policy
 from chartproof.records.report import Report
 from chartproof.records.scored import Scored
 from chartproof.records.trace import Ended, Trace, digest
@@ -35,6 +37,7 @@ class Graded:
     report: Report | None
     grades: tuple[Grade, ...]
     scored: Scored
+    policies: Mapping[str, Policy]
 
     def trace(self) -> Trace:
         """Its trace, read anew: traces of a whole study would not fit in memory."""
@@ -94,7 +97,7 @@ def graded(
     found = list(cells.cells(runs)) if runs.is_dir() else []
     if not found:
         raise SpecError(f"There are no runs in {runs}.", remedy="Make some with `chartproof run`.")
-    corpus = policies()
+    corpora = Corpora(corpus_of(home))
     for n, (folder, cell) in enumerate(found):
         progress(n, len(found))
         case, label = known.get(cell.case), labels.get((cell.case, cell.arm))
@@ -104,6 +107,7 @@ def graded(
                 remedy="Move that run away, or build its cases again.",
             )
         trace = whole(folder, cell)
+        corpus = corpora.read_by(folder, cell)
         report = parse(trace.report or "")
         spec = scenario(cell.scenario).scenario
         context = Context(
@@ -134,5 +138,6 @@ def graded(
                 attempt=cell.attempt,
                 tools=_TOOLS,
             ),
+            corpus,
         )
     progress(len(found), len(found))

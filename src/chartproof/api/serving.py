@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chartproof.api.charts import open_case
+from chartproof.api.corpora import corpus_of
 from chartproof.cases.build import find, load
 from chartproof.cases.prompt import prompt as prompt_text
-from chartproof.catalog.read import policies, prompt, scenario
+from chartproof.catalog.read import prompt, scenario
 from chartproof.chart.chart import Chart
 from chartproof.errors import ChartproofError, RunError
 from chartproof.interventions.audit import Audit
@@ -61,6 +62,7 @@ def serve_case(
     *,
     edits: Path | None = None,
     shell: Shell | None = None,
+    policies: Path | None = None,
     clock: Callable[[], float],
 ) -> Generator[Session]:
     """Open a case for an agent of somebody else, with a trace in a new folder.
@@ -73,6 +75,7 @@ def serve_case(
         case_id: As for `open_case`.
         edits: YAML file of edits, applied to a copy of the chart.
         shell: Lets the agent run Python in a jail; see `shell`.
+        policies: Folder of a site's own policies; None takes the home's `policies/`, if any.
         clock: Seconds, for the times of the trace.
 
     Raises:
@@ -83,7 +86,7 @@ def serve_case(
     with _opened(home / "cases", case_id, edits) as (case, chart, audit):
         arm = "factual" if edits is None else EDITED
         text = prompt_text(case, scenario(case.scenario).scenario, prompt(TEMPLATE))
-        known = policies()
+        known = corpus_of(home, policies)
         folder, attempt = _folder(home / "runs", case.id, arm)
         try:
             (folder / PROMPT).write_text(text, encoding="utf-8")

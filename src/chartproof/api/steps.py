@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from chartproof.api.charts import shell
+from chartproof.api.corpora import corpus_of
 from chartproof.api.scoring import Graded, graded
 from chartproof.cases.build import build, candidates, load
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
-from chartproof.catalog.read import policies, prompt, read_yaml, scenario, scenario_ids
+from chartproof.catalog.read import prompt, read_yaml, scenario, scenario_ids
 from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
@@ -92,15 +93,17 @@ def run(
     *,
     workers: int = 2,
     most: int | None = None,
+    policies: Path | None = None,
     progress: Callable[[CellInfo, int, int], None] = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Run a study over the cases of a home; what is complete is not run again.
 
     Args:
         home: Where cases and runs lie.
-        study: What to run; its `cases` is left to the caller.
+        study: What to run; its `cases` and `policies` are left to the caller.
         workers: Processes.
         most: At most so many cases of each scenario; None takes all.
+        policies: Folder of a site's own policies; None takes the home's `policies/`, if any.
         progress: Told of each finished cell.
     """
     manifest = load(home / "cases")
@@ -121,7 +124,7 @@ def run(
         )
     return run_study(
         todo,
-        policies(),
+        corpus_of(home, policies),
         clock=time.perf_counter,
         workers=workers,
         shell=shell() if study.shell else None,
@@ -171,7 +174,6 @@ def write_site(
         tier=manifest.tier,
         tables=made,
         cases={case.id: _view(case, home) for case in manifest.cases},
-        policies=policies(),
         notes=(UNREVIEWED, *((INVENTED,) if manifest.tier == "synthetic" else ())),
         with_patient_text=with_patient_text,
     )
@@ -180,7 +182,7 @@ def write_site(
 
 def _views(found: Sequence[Graded]) -> Iterator[RunView]:
     for each in found:
-        yield RunView(each.cell, each.trace(), each.report, each.grades)
+        yield RunView(each.cell, each.trace(), each.report, each.grades, each.policies)
 
 
 def _view(case: Case, home: Path) -> CaseView:

@@ -1,6 +1,7 @@
 """The one reader of the catalogue. A file's name is its id; an unknown key is an error."""
 
 import hashlib
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -270,7 +271,7 @@ def validity() -> Validity:
 
 @cache
 def policies() -> dict[str, Policy]:
-    """The policy corpus by id, sorted.
+    """The policy documents that come with the package, by id, sorted.
 
     Raises:
         SpecError: A document lacks its front matter, or bears another id than its file.
@@ -278,27 +279,90 @@ def policies() -> dict[str, Policy]:
     return {each.id: each for each in map(read_policy, sorted((ROOT / "policies").glob("*.md")))}
 
 
-def read_policy(path: Path) -> Policy:
+def corpus(folder: Path | None) -> dict[str, Policy]:
+    """The whole policy corpus: what comes with the package, and a site's own documents.
+
+    Args:
+        folder: Of Markdown files as `chartproof policy add` writes them; None adds nothing.
+
+    Raises:
+        SpecError: There is no such folder, a document is wrong, or has the id of another.
+    """
+    if folder is None:
+        return policies()
+    if not folder.is_dir():
+        raise SpecError(
+            f"{folder} is no folder of policies.",
+            remedy="Make one with `chartproof policy add FILE --to FOLDER`.",
+        )
+    own: dict[str, Policy] = {}
+    for path in sorted(folder.glob("*.md")):
+        if path.stem in policies():
+            raise SpecError(
+                f"{path} has the id of a policy that comes with chartproof.",
+                remedy=f"Give it another name and id, e.g. {path.stem}-site.",
+            )
+        own[path.stem] = read_policy(path, site=True)
+    return dict(sorted((policies() | own).items()))
+
+
+FRONT = ("id", "title", "body", "year", "source")
+"""What a policy document says of itself, before its text."""
+POLICY_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}", re.ASCII)
+
+
+def read_policy(path: Path, *, site: bool = False) -> Policy:
     """Read a policy document: front matter between `---` lines, then text, line 1 after it.
+
+    Args:
+        path: The file; its name is the id.
+        site: Whether it is a site's own, rather than one of the package's.
 
     Raises:
         SpecError: The front matter is missing or wrong, or the id is not the file's name.
     """
-    text = read_text(path)
+    name = str(path) if site else f"policies/{path.name}"
+    try:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{name} cannot be read ({error}).", remedy="Give UTF-8 text.") from error
     parts = text.split("---\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise SpecError(
-            f"policies/{path.name} has no front matter.",
-            remedy="Begin it with `---`, the keys id, title, body, year, source, and `---`.",
+            f"{name} has no front matter.",
+            remedy=f"Begin it with `---`, the keys {', '.join(FRONT)}, and `---`.",
         )
-    front = cast("dict[str, Any]", parse_yaml(parts[1], f"policies/{path.name}"))
-    lines = tuple(parts[2].strip("\n").split("\n"))
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    front = {**front, "year": str(front.get("year", "")), "digest": digest, "lines": lines}
-    policy = validated(front, Policy, f"policies/{path.name}")
-    if policy.id != path.stem:
+    front = parse_yaml(parts[1], name)
+    if not isinstance(front, dict):
         raise SpecError(
-            f"policies/{path.name}: its id is `{policy.id}`.", remedy=f"Set `id: {path.stem}`."
+            f"{name}: its front matter is no mapping.",
+            remedy=f"Write the keys {', '.join(FRONT)}, one a line.",
+        )
+    given = cast("dict[str, Any]", front)
+    unknown = [str(key) for key in given if key not in FRONT]
+    if unknown:
+        raise SpecError(
+            f"{name}: its front matter has the unknown key `{unknown[0]}`.",
+            remedy=f"Its keys are {', '.join(FRONT)}.",
+        )
+    policy = validated(
+        {
+            **given,
+            "year": str(given.get("year", "")),
+            "digest": hashlib.sha256(raw).hexdigest(),
+            "site": site,
+            "lines": tuple(parts[2].strip("\n").split("\n")),
+        },
+        Policy,
+        name,
+    )
+    if policy.id != path.stem:
+        raise SpecError(f"{name}: its id is `{policy.id}`.", remedy=f"Set `id: {path.stem}`.")
+    if not POLICY_ID.fullmatch(policy.id):
+        raise SpecError(
+            f"{name}: `{policy.id}` cannot be cited.",
+            remedy="An id has up to 80 small letters, digits and hyphens.",
         )
     return policy
 

@@ -55,12 +55,14 @@ def tool(
     ] = None,
     home: options.Home = options.HOME,
     edits: options.Edits = None,
+    policies: options.Policies = None,
 ) -> None:
     """Call one governed tool as an agent would, and print the text that it would read.
 
     Example: chartproof tool post-ct-aki labs items=[50912] since=2150-01-01
     """
     from chartproof.api.charts import called, open_case, shell
+    from chartproof.api.corpora import corpus_of
 
     with open_case(home / "cases", case, edits) as opened:
         if name == "help":
@@ -76,7 +78,13 @@ def tool(
             )
             return
         given = dict(_argument(each) for each in arguments or [])
-        made = called(opened.chart, name, given, shell=shell() if name == "python" else None)
+        made = called(
+            opened.chart,
+            name,
+            given,
+            shell=shell() if name == "python" else None,
+            policies=corpus_of(home, policies),
+        )
         screen.out.print(made.answer.text, markup=False, highlight=False, soft_wrap=True)
         if opened.audit:
             account(opened.audit)

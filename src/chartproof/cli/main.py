@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import cases, chart, demo, runs, scenario, serve, shell, store, traces
+from chartproof.cli import cases, chart, demo, policy, runs, scenario, serve, shell, store, traces
 from chartproof.cli.screen import complain
 from chartproof.errors import ChartproofError
 
@@ -67,6 +67,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(cases.app, name="cases")
 app.add_typer(chart.app, name="chart")
 app.add_typer(scenario.app, name="scenario")
+app.add_typer(policy.app, name="policy")
 app.command("tool")(chart.tool)
 app.command("serve")(serve.serve)
 app.command("run")(runs.run)

@@ -15,6 +15,14 @@ Edits = Annotated[
     Path | None,
     typer.Option("--edits", help="YAML file of edits; the chart is cut anew with them applied."),
 ]
+Policies = Annotated[
+    Path | None,
+    typer.Option(
+        "--policies",
+        help="Folder of a site's own policies (`chartproof policy add`), read beside those that "
+        "come with chartproof. Without it: the folder `policies` of the home, if there is one.",
+    ),
+]
 CaseId = Annotated[
     str,
     typer.Argument(

@@ -27,6 +27,7 @@ def run(
             "here). Without it, as the study says: off, unless it asks.",
         ),
     ] = None,
+    policies: options.Policies = None,
     home: options.Home = options.HOME,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
 ) -> None:
@@ -47,6 +48,8 @@ def run(
         asked = steps.read_study(study)
         home = _home(study, asked.cases)
         given = asked.model_dump(by_alias=True)
+        if policies is None and asked.policies is not None:
+            policies = study.parent / asked.policies
     else:
         given = {"id": "ad-hoc", "cases": "cases", "systems": tuple(system or ())}
     changes = {
@@ -62,6 +65,7 @@ def run(
             asked,
             workers=workers,
             most=n,
+            policies=policies,
             progress=lambda _cell, done, all_: progress(done, all_),
         )
     loose = next((cell.jail for cell in cells if cell.jail.startswith("off")), "")

@@ -32,6 +32,7 @@ def serve(
     ],
     home: options.Home = options.HOME,
     edits: options.Edits = None,
+    policies: options.Policies = None,
     shell: Annotated[
         bool, typer.Option("--shell", help="Let the agent run Python in a jail.")
     ] = False,
@@ -84,7 +85,14 @@ def serve(
     with ExitStack() as stack:
         sessions = [
             stack.enter_context(
-                serve_case(home, case, edits=edits, shell=jail, clock=time.perf_counter)
+                serve_case(
+                    home,
+                    case,
+                    edits=edits,
+                    shell=jail,
+                    policies=policies,
+                    clock=time.perf_counter,
+                )
             )
             for case in cases
         ]

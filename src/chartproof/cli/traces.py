@@ -68,13 +68,13 @@ def replay(
     Ends with status 1 if an answer differs or a run cannot be made again.
     """
     from chartproof.api import traces
-    from chartproof.catalog.read import policies
+    from chartproof.api.corpora import corpus_of
 
     with screen.progress("Replay") as progress:
         found = traces.replay(
             _chosen(runs, every, home or options.HOME),
             home=home,
-            policies=policies(),
+            policies=corpus_of(home or options.HOME),
             progress=progress,
         )
     results = [each.result for each in found if each.result is not None]

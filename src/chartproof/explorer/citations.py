@@ -6,8 +6,9 @@ are replaced by placeholders before and by our own links after, and no page runs
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from html import escape
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
@@ -24,20 +25,28 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 
 
+class PolicyPage(NamedTuple):
+    """The page of a policy document."""
+
+    page: str
+    """Its name, without ending."""
+    lines: int
+
+
 def anchor(ref: str, line: int | None = None) -> str:
     """The id on a page of a row, or of a line of a note."""
     return f"{ref}-L{line}" if line else ref.replace(" ", "-")
 
 
 def render(
-    text: str, *, on_page: Collection[str], policies: Collection[str], policy_root: str
+    text: str, *, on_page: Collection[str], policies: Mapping[str, PolicyPage], policy_root: str
 ) -> str:
     """HTML of a report.
 
     Args:
         text: Markdown as the agent wrote it.
         on_page: Ids that the page has; a citation of any other row was never retrieved.
-        policies: Documents of the corpus.
+        policies: The documents that the run could read, by id.
         policy_root: Relative path to the folder of policy pages.
     """
     links: list[str] = []
@@ -55,7 +64,7 @@ def render(
 
 
 def _link(
-    cited: Citation, on_page: Collection[str], policies: Collection[str], policy_root: str
+    cited: Citation, on_page: Collection[str], policies: Mapping[str, PolicyPage], policy_root: str
 ) -> str:
     label = f"[{escape(_name(cited))}]"
     match cited:
@@ -67,11 +76,13 @@ def _link(
             spot = f"call-{call}" if f"call-{call}" in on_page else None
             why = "there is no such call"
         case PolicyCitation(document=document, lines=lines):
-            if document in policies:
+            policy = policies.get(document)
+            if policy and (lines is None or 1 <= lines[0] <= lines[1] <= policy.lines):
                 line = f"#L{lines[0]}" if lines else ""
-                page = f"{policy_root}/{escape(document)}.html{line}"
+                page = f"{policy_root}/{escape(policy.page)}.html{line}"
                 return f'<a class="cite policy" href="{page}">{label}</a>'
-            spot, why = None, "there is no such document"
+            spot = None
+            why = f"it has {policy.lines} lines" if policy else "there is no such document"
     if spot is None:
         return f'<span class="cite never" title="{why}">{label}</span>'
     return f'<a class="cite" href="#{escape(spot)}">{label}</a>'

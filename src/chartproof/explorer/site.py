@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from chartproof.explorer.citations import anchor, render
+from chartproof.explorer.citations import PolicyPage, anchor, render
 from chartproof.leaderboards.html import fragment
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
@@ -44,6 +44,8 @@ class RunView:
     trace: Trace
     report: Report | None
     grades: tuple[Grade, ...]
+    policies: Mapping[str, Policy]
+    """The corpus that the run read."""
 
     @property
     def page(self) -> str:
@@ -67,6 +69,28 @@ class CaseView:
         return f"cases/{self.case.id}.html"
 
 
+class _Shelf:
+    """The policy documents that the runs of a study read, each with the name of its page."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[str, str], tuple[Policy, str]] = {}
+        self._names: set[str] = set()
+
+    def page(self, policy: Policy) -> str:
+        """Its id; of a document that other runs read in another version, with its digest."""
+        key = (policy.id, policy.digest)
+        if key not in self._pages:
+            taken = policy.id in self._names
+            name = f"{policy.id}-{policy.digest[:12]}" if taken else policy.id
+            self._names.add(name)
+            self._pages[key] = (policy, name)
+        return self._pages[key][1]
+
+    def pages(self) -> list[tuple[Policy, str]]:
+        """All of them, by name of their page."""
+        return sorted(self._pages.values(), key=lambda each: each[1])
+
+
 @dataclass(frozen=True)
 class Site:
     """All that the pages of one study show.
@@ -84,7 +108,6 @@ class Site:
     tier: Tier
     tables: Sequence[Table]
     cases: Mapping[str, CaseView]
-    policies: Mapping[str, Policy]
     notes: Sequence[str] = ()
     with_patient_text: bool = False
 
@@ -101,19 +124,21 @@ class Site:
         with as_file(files("chartproof.explorer") / "templates" / "style.css") as style:
             shutil.copyfile(style, out / "style.css")
         links: dict[str, list[RunView]] = {}
+        shelf = _Shelf()
         for view in runs:
             links.setdefault(view.cell.case, []).append(
-                RunView(view.cell, Trace(events=()), view.report, ())
+                RunView(view.cell, Trace(events=()), view.report, (), {})
             )
-            self._run(out, view)
+            self._run(out, view, shelf)
         for case in self.cases.values():
             self._page(out, case.page, "case.html", case=case, runs=links.get(case.case.id, []))
-        for policy in self.policies.values():
-            self._page(out, f"policies/{policy.id}.html", "policy.html", policy=policy)
+        for policy, page in shelf.pages():
+            self._page(out, f"policies/{page}.html", "policy.html", policy=policy)
         first = {
             "tables": [(table, Markup(fragment(table))) for table in self.tables],
             "cases": self.cases.values(),
             "runs": links,
+            "policies": shelf.pages(),
         }
         self._page(out, FIRST, "index.html", **first)
         known = sorted(page.parent.name for page in (home / PAGES).glob(f"*/{FIRST}"))
@@ -124,7 +149,7 @@ class Site:
         (home / FIRST).write_text(page, encoding="utf-8")
         return home / FIRST
 
-    def _run(self, out: Path, view: RunView) -> None:
+    def _run(self, out: Path, view: RunView, shelf: "_Shelf") -> None:
         ids: set[str] = set()
         calls: list[dict[str, Any]] = []
         for call in view.trace.calls:
@@ -141,7 +166,13 @@ class Site:
         body = ""
         if text is not None and not self.hides_values:
             body = render(
-                text, on_page=ids, policies=self.policies.keys(), policy_root="../../policies"
+                text,
+                on_page=ids,
+                policies={
+                    name: PolicyPage(shelf.page(policy), len(policy.lines))
+                    for name, policy in view.policies.items()
+                },
+                policy_root="../../policies",
             )
         case = self.cases[view.cell.case]
         criteria = {

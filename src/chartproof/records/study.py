@@ -19,6 +19,7 @@ class Study(Document):
         cases: Folder of a case set.
         scenarios: Only these; empty takes all.
         arms: Arms to run; `factual` is the record as it stands.
+        policies: Folder of a site's own policies, read instead of the home's `policies/`.
         shell: Whether systems may run Python in a jail. Off unless asked for, so that a run does
             not depend on the machine; asked for where it cannot be had, the study does not run.
         hypotheses: Named before the run, kept with the results.
@@ -32,6 +33,7 @@ class Study(Document):
     attempts: int = Field(default=1, ge=1)
     prompt: str = "audit-v1"
     budget: Budget = Budget()
+    policies: str | None = None
     shell: bool = False
     hypotheses: tuple[str, ...] = ()
 
@@ -44,9 +46,9 @@ class Study(Document):
             raise ValueError(f"named more than once: {', '.join(twice)}")
         return names
 
-    @field_validator("cases")
+    @field_validator("cases", "policies")
     @classmethod
-    def _a_path(cls, path: str) -> str:
-        if "\0" in path:
+    def _a_path(cls, path: str | None) -> str | None:
+        if path is not None and "\0" in path:
             raise ValueError("a path holds no NUL character")
         return path

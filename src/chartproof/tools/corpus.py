@@ -5,10 +5,12 @@ import hashlib
 import os
 import re
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,14 +19,35 @@ from chartproof.errors import RunError
 from chartproof.records.policy import Policy
 from chartproof.records.trace import canonical, digest
 
+WORDS = 64
+"""Different words of a query that are looked for."""
+TOKENS = 60
+"""Words of a line that a search shows around what fits; FTS5 takes 64 at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line that a search found, the best first."""
+    """A line that a search found, and the part of it that fits."""
 
     document: str
     line: int
     score: float
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        hits: The best lines, the best first.
+        total: Lines that hold any of the words.
+        words: Different words in the query.
+    """
+
+    hits: tuple[Hit, ...]
+    total: int
+    words: int
 
 
 class Corpus:
@@ -32,21 +55,47 @@ class Corpus:
 
     def __init__(self, policies: Mapping[str, Policy]) -> None:
         self.policies = dict(sorted(policies.items()))
+        self._lock = Lock()
 
-    def search(self, query: str, limit: int) -> list[Hit]:
-        """The lines that hold any of the words, best first; any text is a safe query."""
-        words = list(dict.fromkeys(re.findall(r"\w+", query.lower())))[:64]
+    def search(self, query: str, limit: int, document: str | None = None) -> Found:
+        """The lines that hold any of the words, best first; any text is a safe query.
+
+        Args:
+            query: Words. What is no letter, digit or underscore sets them apart.
+            limit: Lines at most.
+            document: Only in this one.
+        """
+        words = list(dict.fromkeys(re.findall(r"\w+", query.lower())))
         if not words:
-            return []
+            return Found((), 0, 0)
         # a title counts like a line: it is by its title that a document is asked for;
         # every word is quoted, so that no operator of the query language can be spelled
-        match = " OR ".join(f'"{word}"' for word in words)
-        found = self._index.execute(
-            "select document, line, bm25(lines) from lines where lines match ? "
-            "order by 3, document, line limit ?",
-            (match, limit),
+        match = " OR ".join(f'"{word}"' for word in words[:WORDS])
+        where = "lines match ?" + ("" if document is None else " and document = ?")
+        given = (match,) if document is None else (match, document)
+        with self._lock:
+            ((total,),) = self._index.execute(f"select count(*) from lines where {where}", given)
+            rows = self._index.execute(
+                f"select document, line, bm25(lines), snippet(lines, 3, '', '', '…', {TOKENS}) "
+                f"from lines where {where} order by 3, document, line limit ?",
+                (*given, limit),
+            ).fetchall()
+        return Found(
+            tuple(Hit(d, n, -score, text) for d, n, score, text in rows), total, len(words)
         )
-        return [Hit(document, line, -score) for document, line, score in found]
+
+    def heading(self, document: str, line: int) -> str:
+        """The heading above a line; empty where there is none, or the line is one."""
+        starts, titles = self._headings[document]
+        at = bisect_right(starts, line)
+        return titles[at - 1] if at and starts[at - 1] != line else ""
+
+    @cached_property
+    def _headings(self) -> dict[str, tuple[list[int], list[str]]]:
+        return {
+            name: ([s.line for s in policy.sections], [s.title for s in policy.sections])
+            for name, policy in self.policies.items()
+        }
 
     @cached_property
     def _index(self) -> sqlite3.Connection:

@@ -6,24 +6,32 @@ from typing import Any
 from pydantic import Field
 
 from chartproof.errors import ToolRefusal
+from chartproof.records.policy import Policy
 from chartproof.records.trace import Answer, Row, Scope
-from chartproof.tools.corpus import Corpus
+from chartproof.tools.corpus import WORDS, Corpus
 from chartproof.tools.listing import page_of
-from chartproof.tools.render import PAGE
-from chartproof.tools.tool import Paged, Tool, Word
+from chartproof.tools.render import CELL, PAGE, plain
+from chartproof.tools.tool import Paged, Request, Tool, Word
 
 HITS = 20
 """Lines that a search shows, the best first."""
+LONGEST = 20_000
+"""Characters of a query."""
 
 
 class PolicyList(Paged):
     """Nothing to choose."""
 
 
-class PolicySearch(Paged):
+class PolicySearch(Request):
     """What to look for."""
 
-    query: Word = Field(description="Words in any order: `creatinine rise 48 hours`.")
+    query: str = Field(
+        min_length=1,
+        max_length=LONGEST,
+        description="Words in any order: `creatinine rise 48 hours`.",
+    )
+    document: Word | None = Field(default=None, description="Only in this document.")
 
 
 class PolicyRead(Paged):
@@ -35,7 +43,10 @@ class PolicyRead(Paged):
 
 
 def policy_list(corpus: Corpus, request: PolicyList) -> Answer:
-    """List the policy documents: title, issuing body, year, number of lines."""
+    """List the policy documents: title, issuing body, year, sections with their first line.
+
+    sha256 identifies the file that was read.
+    """
     rows = [
         {
             "ref": f"policy: {policy.id}",
@@ -43,24 +54,62 @@ def policy_list(corpus: Corpus, request: PolicyList) -> Answer:
             "body": policy.body,
             "year": policy.year,
             "lines": len(policy.lines),
+            "sections": _sections(policy),
+            "sha256": policy.digest,
         }
         for policy in corpus.policies.values()
     ]
-    return _answer(rows, request.page, ("title", "body", "year", "lines"), items=None)
+    columns = ("title", "body", "year", "lines", "sections", "sha256")
+    return _answer(rows, request.page, columns, items=None)
+
+
+def _sections(policy: Policy) -> str:
+    """The headings with their lines, as many as a cell holds."""
+    shown: list[str] = []
+    room = CELL - 40
+    for n, section in enumerate(policy.sections):
+        each = f"L{section.line} {section.title}"
+        room -= len(each) + 3
+        if room < 0:
+            shown.append(f"… {len(policy.sections) - n} more")
+            break
+        shown.append(each)
+    return " · ".join(shown)
 
 
 def policy_search(corpus: Corpus, request: PolicySearch) -> Answer:
-    """Find the lines of policy documents that fit the words best; read around them to be sure."""
+    """Find the lines of policy documents that fit the words best; read around them to be sure.
+
+    Each line is shown with the heading above it; of a long line, the part that fits.
+    """
+    only = None if request.document is None else _document(corpus, request.document).id
+    found = corpus.search(request.query, HITS, only)
     rows = [
         {
             "ref": f"policy: {hit.document} L{hit.line}",
             "title": corpus.policies[hit.document].title,
-            "text": corpus.policies[hit.document].lines[hit.line - 1],
+            "section": corpus.heading(hit.document, hit.line),
+            "text": hit.snippet,
             "line": hit.line,
         }
-        for hit in corpus.search(request.query, HITS)
+        for hit in found.hits
     ]
-    return _answer(rows, request.page, ("title", "text"), items=(request.query,))
+    more = found.total - len(rows)
+    notes = (
+        *((f"the best {len(rows)} of {found.total} lines: name rarer words",) if more else ()),
+        *(
+            (f"of {found.words} different words the first {WORDS} were looked for",)
+            if found.words > WORDS
+            else ()
+        ),
+        *(() if found.words else ("the query holds no word",)),
+        *(() if rows or not found.words else ("no line holds any of these words",)),
+    )
+    answer = _answer(rows, 1, ("title", "section", "text"), items=(request.query,), notes=notes)
+    scope = answer.scope.model_copy(
+        update={"complete": not more and found.words <= WORDS, "total": found.total}
+    )
+    return answer.model_copy(update={"scope": scope})
 
 
 def policy_read(corpus: Corpus, request: PolicyRead) -> Answer:
@@ -68,12 +117,8 @@ def policy_read(corpus: Corpus, request: PolicyRead) -> Answer:
 
     since_line is included, until_line is not.
     """
-    name = request.document.strip().removeprefix("policy:").strip()
-    policy = corpus.policies.get(name)
-    if policy is None:
-        raise ToolRefusal(
-            f"There is no policy document `{name}`.", remedy="See `policy_list` for the ids."
-        )
+    policy = _document(corpus, request.document)
+    name = policy.id
     first = request.since_line or 1
     last = min(request.until_line or len(policy.lines) + 1, len(policy.lines) + 1)
     if first >= last:
@@ -85,13 +130,29 @@ def policy_read(corpus: Corpus, request: PolicyRead) -> Answer:
         {"ref": f"policy: {name} L{n}", "line": n, "text": policy.lines[n - 1]}
         for n in range(first, last)
     ]
+    about = f"{policy.title}, {policy.body} {policy.year}; {len(policy.lines)} lines"
     return _answer(
         rows,
         request.page,
         ("line", "text"),
         items=(name,),
-        notes=(f"{policy.title}, {policy.body} {policy.year}; {len(policy.lines)} lines",),
+        notes=(about, f"sha256 of the file: {policy.digest}"),
     )
+
+
+def _document(corpus: Corpus, name: str) -> Policy:
+    """The document of an id, as it is given or as it is cited.
+
+    Raises:
+        ToolRefusal: There is none.
+    """
+    id_ = name.strip().removeprefix("policy:").strip()
+    policy = corpus.policies.get(id_)
+    if policy is None:
+        raise ToolRefusal(
+            f"There is no policy document `{id_}`.", remedy="See `policy_list` for the ids."
+        )
+    return policy
 
 
 def _answer(
@@ -104,22 +165,28 @@ def _answer(
 ) -> Answer:
     shown = page_of(rows, page)
     pages = max(1, -(-len(rows) // PAGE))
+    cut = any(len(str(each.get("text", ""))) > CELL for each in shown)
     return Answer(
         columns=tuple(columns),
         rows=tuple(
-            Row(ref=each["ref"], cells={k: v for k, v in each.items() if k != "ref"})
+            Row(ref=each["ref"], cells={k: _cell(v) for k, v in each.items() if k != "ref"})
             for each in shown
         ),
         scope=Scope(
             tables=("policies",),
             items=items,
-            complete=pages == 1,
+            complete=pages == 1 and not cut,
             page=page,
             pages=pages,
             total=len(rows),
         ),
-        notes=(*notes, *(() if rows else ("no line holds any of these words",))),
+        notes=(*notes, *((f"column text: a cell was cut at {CELL:,} characters",) * cut)),
     )
+
+
+def _cell(value: Any) -> Any:
+    value = plain(value)
+    return value[: CELL - 1] + "…" if isinstance(value, str) and len(value) > CELL else value
 
 
 TOOLS = (
