@@ -34,6 +34,7 @@ class Reader:
     """Searches, reads what it found, and cites it."""
 
     name = "reader"
+    jail = "none"
 
     def digest(self) -> str:
         return "r"

@@ -42,6 +42,7 @@ CALLS: list[tuple[Any, Any]] = [
 
 class Caller:
     name = "caller"
+    jail = "none"
 
     def digest(self) -> str:
         return "c"

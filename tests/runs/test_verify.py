@@ -42,6 +42,7 @@ class Caller:
     """A system that makes the same few calls, a number of times, and reports."""
 
     name = "caller"
+    jail = "none"
 
     def __init__(self, times: int = 1, told: Connection | None = None) -> None:
         self.times = times
