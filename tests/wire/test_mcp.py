@@ -96,7 +96,9 @@ def serving(home: Path, *cases: str, options: tuple[str, ...] = ()) -> Iterator[
     finally:
         if process.poll() is None:
             process.kill()
-            process.communicate()
+        assert process.stdout is not None
+        process.stdout.close()
+        process.wait()
 
 
 def expected(home: Path, case: str = CASE) -> list[str]:
