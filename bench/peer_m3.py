@@ -3,7 +3,8 @@
     python bench/peer_m3.py [--patients 1000] [--calls 200] [--at FOLDER]
 
 m3-mcp 0.4.0 is installed in a virtual environment of its own below the user's cache folder, and
-makes its database from the same compressed CSV as our store, by its own command. Both servers are
+makes its database from the same compressed CSV as our store, by its own command (of the laboratory's
+tables; each is a file of its own to it). Both servers are
 asked over stdio by the official MCP client, in turn, so that a noisy moment falls on both: the
 creatinine of a patient, and all of a patient's labs with their names. Before anything is timed, both
 must have told as many results.
@@ -43,6 +44,8 @@ from proportions import Multitude
 
 PEER = "m3-mcp==0.4.0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chartproof-bench"
+READ = ("admissions", "patients", "labevents", "d_labitems")
+"""Tables that the peer is given: those of the questions, and of its own check."""
 CREATININE = 50912
 CLIENTS = 8
 STARTS = 5
@@ -79,10 +82,15 @@ def m3(bins: Path, csv: Path, home: Path) -> Server:
     env = {**os.environ, "HOME": str(home), "M3_CONVERT_MAX_WORKERS": "1"}
     database = home / "m3_data" / "databases" / "mimic_iv_full.duckdb"
     if not database.exists():
-        home.mkdir(parents=True, exist_ok=True)
+        source = home / "source"
+        (source / "hosp").mkdir(parents=True, exist_ok=True)
+        for table in READ:
+            (source / "hosp" / f"{table}.csv.gz").symlink_to(
+                (csv / "hosp" / f"{table}.csv.gz").resolve()
+            )
         began = perf_counter()
         subprocess.run(
-            [bins / "m3", "init", "mimic-iv-full", "--src", csv],
+            [bins / "m3", "init", "mimic-iv-full", "--src", source],
             env=env, check=True, capture_output=True,
         )  # fmt: skip
         print(f"m3 init took {perf_counter() - began:.0f} s", flush=True)
@@ -166,6 +174,20 @@ async def first_answer(server: Server, subject: int) -> float:
         return (perf_counter() - began) * 1e3
 
 
+def children() -> dict[int, float]:
+    """Processes that this one started → processor seconds that each took so far."""
+    found: dict[int, float] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(told[1]) == os.getpid():
+            ticks = int(told[11]) + int(told[12])
+            found[int(process.name)] = ticks / os.sysconf("SC_CLK_TCK")
+    return found
+
+
 def spread(times: Sequence[float]) -> tuple[float, float]:
     """Median and ninety-fifth percentile."""
     return statistics.median(times), statistics.quantiles(times, n=20)[18]
@@ -191,10 +213,16 @@ async def measure(servers: tuple[Server, Server], subjects: list[int], calls: in
             first[server.name].append(await first_answer(server, subjects[0]))
     line(f"first answer of a new process ×{STARTS}", first)
     async with AsyncExitStack() as stack:
-        clients = {
-            server.name: [await connected(stack, server, subject) for subject in subjects]
-            for server in servers
-        }
+        clients: dict[str, list[ClientSession]] = {}
+        processes: dict[str, set[int]] = {}
+        for server in servers:
+            others = set(children())
+            clients[server.name] = [await connected(stack, server, each) for each in subjects]
+            processes[server.name] = set(children()) - others
+
+        def used(server: Server) -> float:
+            return sum(s for pid, s in children().items() if pid in processes[server.name])
+
         for name in servers[0].questions:
             for n, subject in enumerate(subjects):  # warms both, and compares
                 found = [
@@ -207,6 +235,7 @@ async def measure(servers: tuple[Server, Server], subjects: list[int], calls: in
                     sys.exit(f"{name} of {subject}: {servers[0].name} tells {found[0]}, "
                              f"{servers[1].name} {found[1]}.")  # fmt: skip
             times: dict[str, list[float]] = {server.name: [] for server in servers}
+            before = {server.name: used(server) for server in servers}
             for n in range(calls):
                 subject = subjects[n % len(subjects)]
                 for server in servers:
@@ -216,6 +245,16 @@ async def measure(servers: tuple[Server, Server], subjects: list[int], calls: in
                         await milliseconds(lambda c=client, q=question: text_of(c, q))
                     )
             met = line(name, times, AIMS[name]) and met
+            took = {
+                server.name: (used(server) - before[server.name]) / calls * 1e3
+                for server in servers
+            }
+            ratio = took["m3-mcp"] / took["chartproof"]
+            print(
+                f"{'  processor time of the server':34}"
+                + "   ".join(f"{name} {each:8.1f}{'':11}" for name, each in took.items())
+                + f"   {ratio:6.1f} ×"
+            )
         name = "creatinine"
         times = {server.name: [] for server in servers}
         rates = dict.fromkeys(times, 0.0)
