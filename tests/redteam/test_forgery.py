@@ -118,6 +118,7 @@ class Talker:
     """A system that writes what it read into every name, argument, column and error."""
 
     name = "talker"
+    jail = "off: it is a part of this test"
 
     def __init__(self, fails: bool) -> None:
         self._fails = fails
