@@ -95,8 +95,8 @@ def test_a_program_is_shown_as_it_was_written_and_as_text(
     )  # fmt: skip
     shown = CaseView(case, "?", api.scenario(case.scenario).scenario, ())
     for tier, with_text in (("synthetic", True), ("credentialed", False)):
-        pages = Site("s", "s", tier, [], {case.id: shown}, {})
-        pages.write(tmp_path, [RunView(cell, Trace(events=tuple(events)), None, ())])
+        pages = Site("s", "s", tier, [], {case.id: shown})
+        pages.write(tmp_path, [RunView(cell, Trace(events=tuple(events)), None, (), {})])
         page = (tmp_path / "pages/s" / RunView(cell, Trace(events=()), None, ()).page).read_text()
         assert "<script" not in page
         assert 'id="call-1"' in page
