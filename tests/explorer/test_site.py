@@ -97,7 +97,8 @@ def test_a_program_is_shown_as_it_was_written_and_as_text(
     for tier, with_text in (("synthetic", True), ("credentialed", False)):
         pages = Site("s", "s", tier, [], {case.id: shown})
         pages.write(tmp_path, [RunView(cell, Trace(events=tuple(events)), None, (), {})])
-        page = (tmp_path / "pages/s" / RunView(cell, Trace(events=()), None, ()).page).read_text()
+        view = RunView(cell, Trace(events=()), None, (), {})
+        page = (tmp_path / "pages/s" / view.page).read_text()
         assert "<script" not in page
         assert 'id="call-1"' in page
         assert (
