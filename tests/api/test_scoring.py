@@ -75,3 +75,10 @@ def test_a_trace_that_its_cell_contradicts_is_refused(
     cell = run(tmp_path).model_copy(update=update)
     with pytest.raises(RunError, match=r"cell\.json"):
         whole(tmp_path, cell)
+
+
+def test_a_cell_that_was_altered_after_it_was_sealed_is_not_scored(tmp_path: Path) -> None:
+    sealed = run(tmp_path).sealed()
+    assert len(whole(tmp_path, sealed).events) == 4
+    with pytest.raises(RunError, match="its seal is not that of its content"):
+        whole(tmp_path, sealed.model_copy(update={"system": "genius"}))

@@ -213,7 +213,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: Any) -
 
 def test_without_the_extra_a_pdf_names_it(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(pdf, "find_spec", lambda _name: None)
-    with pytest.raises(SpecError, match=r"chartproof\[pdf\]"):
+    with pytest.raises(SpecError, match=r"pip install -e \.\[pdf\]"):
         add(saved(paper(), tmp_path), tmp_path / "policies", SAID)
 
 

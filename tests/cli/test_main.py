@@ -300,3 +300,19 @@ def test_a_picture_goes_into_a_folder_that_is_not_there_yet(
     runs.report(tmp_path, study="t", svg=tmp_path / "a/b/board.svg", csv=tmp_path / "c/d")
     assert "<svg" in (tmp_path / "a/b/board.svg").read_text()
     assert (tmp_path / "c/d/t.csv").exists()
+
+
+def test_a_seed_below_zero_is_refused_by_name(tmp_path: Path) -> None:
+    shown = chartproof("store", "build", "--in", tmp_path, "--synthetic", 3, "--seed", -5)
+    assert shown.returncode == 2
+    assert "--seed" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+def test_facts_that_were_not_given_are_marked_as_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "facts.yaml"
+    path.write_text("post: [0.8, 0.99]")
+    shown = chartproof("scenario", "verdict", "post-ct-aki", "--facts", path)
+    lines = [line for line in shown.stdout.splitlines() if "(default)" in line]
+    assert lines
+    assert not any(line.split()[0] == "post" for line in lines)

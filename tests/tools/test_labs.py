@@ -151,3 +151,21 @@ def test_an_item_in_several_units_is_named(
     with Chart.open(tmp_path / "c.chart") as chart:
         text = Gateway(chart, policies, lambda _: None).call("labs", {"items": [50912]})
     assert "note: Creatinine (50912) stands in several units: mg/dL (2), umol/L (1)" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("<0.01", "< 0.01"),
+        ("GREATER THAN 50,000", "> 50,000"),
+        ("> 1,000", "> 1,000"),
+        ("<1.0E-2", "< 1.0E-2"),
+        (">1:640", None),
+        ("<10:80", None),
+        ("<1,2", None),
+        (">12/34", None),
+        (">= 90.", ">= 90"),
+    ],
+)
+def test_a_bound_is_the_whole_number_or_none(value: str, told: str | None) -> None:
+    assert bound(None, value, None) == told

@@ -51,6 +51,11 @@ def whole(folder: Path, cell: CellInfo) -> Trace:
         RunError: It is torn, cut off, altered, or not the one that `cell.json` speaks of.
     """
     path = folder / cells.TRACE
+    if cell.seal and cell.seal != cell.sealed().seal:
+        raise RunError(
+            f"{folder / cells.CELL} was altered: its seal is not that of its content.",
+            remedy="Remove that run's folder and run again.",
+        )
     try:
         trace = read(path)
     except RunError as error:

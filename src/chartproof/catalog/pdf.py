@@ -36,7 +36,7 @@ _UNREADABLE = re.compile(r"\(cid:\d+\)|[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 _BULLET = re.compile(r"^[•◦▪■●‣∙·–—\-*]\s+|^\uf0b7\s*")
 _NUMBERED = re.compile(r"^(?:\(?[0-9]{1,2}[.)]|\(?[a-z][.)]|\([ivx]+\))\s+\S")
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\bDr\.)(?<!\bal\.)(?<!\bNo\.)"
+    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\bDr\.)(?<!\bal\.)(?<!\bNo\.)"
     r"(?<!\bFig\.)(?<!\bapprox\.)\s+(?=[A-Z(“\"≥<>])"
 )
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
@@ -106,7 +106,7 @@ def read(path: Path, progress: Progress = lambda _done, _all: None) -> Read:
     if find_spec("pdfplumber") is None:
         raise SpecError(
             "Reading PDF needs pdfplumber, which is not installed.",
-            remedy="Install it with `pip install 'chartproof[pdf]'`, or give Markdown.",
+            remedy="Give Markdown, or install the extra, in the checkout: pip install -e .[pdf]",
         )
     _sound(path)
     import pdfplumber

@@ -297,6 +297,8 @@ def corpus(folder: Path | None) -> dict[str, Policy]:
         )
     own: dict[str, Policy] = {}
     for path in sorted(folder.glob("*.md")):
+        if not path.is_file():
+            raise SpecError(f"{path} is no regular file.", remedy="Move it out of the folder.")
         if path.stem in policies():
             raise SpecError(
                 f"{path} has the id of a policy that comes with chartproof.",

@@ -19,7 +19,9 @@ def build(
         int,
         typer.Option(min=1, help="Cases for each planted rule; for a real store, cases in all."),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Decides which eligible patients are taken.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Decides which eligible patients are taken.")
+    ] = 1,
 ) -> None:
     """Cut cases from the store below --in, and compute their reference verdicts beside them."""
     from chartproof.api.steps import build_cases

@@ -12,7 +12,7 @@ def demo(
     home: Annotated[Path, typer.Option("--out", help="Where to put it.")] = options.HOME,
     patients: Annotated[int, typer.Option(min=1, max=1_000_000, help="Background patients.")] = 60,
     per_rule: Annotated[int, typer.Option(min=1, help="Cases for each rule.")] = 1,
-    seed: Annotated[int, typer.Option(help="Another seed is another hospital.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed is another hospital.")] = 1,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
     replace: Annotated[
         bool,

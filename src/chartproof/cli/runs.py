@@ -157,4 +157,4 @@ def report(
         if svg is not None:
             svg.parent.mkdir(parents=True, exist_ok=True)
             svg.write_text(screen.picture(show(tables[0])), encoding="utf-8")
-        screen.out.print(f"Pages: {page}")
+        screen.out.print(f"Pages: {page.parent / 'pages' / each / page.name}")

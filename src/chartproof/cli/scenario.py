@@ -1,5 +1,6 @@
 """`chartproof scenario`: list, read and evaluate scenarios."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,7 +88,7 @@ def verdict(
         given = parse_yaml(read_text(facts), str(facts))
         if not isinstance(given, dict):
             raise SpecError(f"{facts} is no mapping.", remedy="Write `fact: value`, one a line.")
-        ruled(from_facts(folder, given))
+        ruled(from_facts(folder, given), given)
         return
     with open_case(home / "cases", case or "", edits) as opened:
         if opened.case.scenario != id_:
@@ -106,8 +107,8 @@ def verdict(
             account(opened.audit)
 
 
-def ruled(ruling: Any) -> None:
-    """Print a ruling."""
+def ruled(ruling: Any, given: Mapping[str, Any] | None = None) -> None:
+    """Print a ruling; where facts were given, the others are told to be the scenario's defaults."""
     if ruling.verdict is None:
         screen.out.print(f"Reference pending: {ruling.pending}")
     else:
@@ -120,7 +121,11 @@ def ruled(ruling: Any) -> None:
         "Facts",
         ["fact", "value", "rows"],
         [
-            [name, str(fact.value), ", ".join(fact.rows) or "–"]
+            [
+                name,
+                f"{fact.value}{'' if given is None or name in given else ' (default)'}",
+                ", ".join(fact.rows) or "–",
+            ]
             for name, fact in ruling.facts.items()
         ],
     )

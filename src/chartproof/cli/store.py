@@ -39,7 +39,9 @@ def build(
     per_rule: Annotated[
         int, typer.Option(min=0, help="Synthetic: cases planted for each rule.")
     ] = 2,
-    seed: Annotated[int, typer.Option(help="Synthetic: another seed is another hospital.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Synthetic: another seed is another hospital.")
+    ] = 1,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a store of another source.")
     ] = False,

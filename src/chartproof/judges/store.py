@@ -126,7 +126,7 @@ def faults(folder: Path, run: str, claims: Mapping[str, str]) -> tuple[Fault, ..
         try:
             grade = Grade.model_validate_json(line)
         except ValueError as error:
-            if n < len(lines):
+            if n < len(lines) or not line.startswith(b"{"):  # a torn line begins as a whole one
                 why = str(error).splitlines()[-1].strip()
                 found.append(
                     Fault(file=NAME, line=n, event="the line", what=f"is no grade ({why})")

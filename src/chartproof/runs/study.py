@@ -140,7 +140,7 @@ def _pooled(
     with (
         tempfile.TemporaryDirectory(prefix="systems-") as home,
         ProcessPoolExecutor(
-            workers, context, initializer=_begin, initargs=(Path(home), given, flag)
+            workers, context, initializer=_begin, initargs=(Path(home), given, flag, os.getpid())
         ) as pool,
     ):
         try:
@@ -205,10 +205,13 @@ _here: list[_Worker] = []
 """The worker of this process, where it is one of a pool."""
 
 
-def _begin(home: Path, given: _Given, flag: Flag) -> None:
-    """Make this process a worker. Ctrl-C is its parent's to handle."""
+def _begin(home: Path, given: _Given, flag: Flag, parent: int) -> None:
+    """Make this process a worker. Ctrl-C is its parent's to handle.
+
+    The parent tells its own number: it may be gone before this process begins.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _here[:] = [_Worker(home, given, flag.is_set)]
 
 

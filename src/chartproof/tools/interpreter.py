@@ -186,7 +186,7 @@ def _installed(name: str) -> metadata.Distribution:
     except metadata.PackageNotFoundError as error:
         raise RunError(
             f"The Python package {name} is not installed.",
-            remedy="Install it: pip install 'chartproof[shell]'.",
+            remedy="Install the extra `shell`, in the checkout: pip install -e '.[shell]'.",
         ) from error
 
 

@@ -6,7 +6,10 @@ The words by which laboratories write a comparison stand here.
 import re
 
 _BLANK = re.compile(r"[\s_]*")
-_NUMBER = r"\s*(\d*\.?\d+)"
+_NUMBER = (
+    r"\s*((?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)(?:[eE][+-]?\d+)?)"
+    r"(?!\d|[.,:/]\d)"  # a dilution such as 1:640 is no number
+)
 _BOUNDS = (
     (
         ">=",

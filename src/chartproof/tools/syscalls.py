@@ -70,7 +70,7 @@ def _library() -> Any:
     except ImportError as error:
         raise RunError(
             "The Python package pyseccomp is not installed.",
-            remedy="Install it: pip install 'chartproof[shell]'.",
+            remedy="Install the extra `shell`, in the checkout: pip install -e '.[shell]'.",
         ) from error
     except RuntimeError as error:  # how it says that the C library is not there
         raise RunError(
