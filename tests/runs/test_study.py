@@ -168,6 +168,7 @@ class Programmer:
     """A system that computes on what it was shown, and leaves a file."""
 
     name = "programmer"
+    jail = "off: a test"
 
     def digest(self) -> str:
         return "p"
