@@ -1,10 +1,12 @@
 """The reader of the catalogue, and the whole of it."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from chartproof.catalog.read import (
+    corpus,
     parse_yaml,
     policies,
     prompt,
@@ -146,3 +148,9 @@ def test_an_unknown_prompt_is_refused() -> None:
 
 def test_validity_is_read_or_empty() -> None:
     assert validity().bar == pytest.approx(0.9)
+
+
+def test_a_pipe_among_a_site_s_policies_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "zz.md")
+    with pytest.raises(SpecError, match=r"zz\.md is no regular file"):
+        corpus(tmp_path)

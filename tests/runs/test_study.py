@@ -4,6 +4,8 @@ import hashlib
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -335,3 +337,14 @@ def test_a_system_answers_alike_in_a_jail_and_outside(
         for name in ("in", "out")
     ]
     assert reports[0] == reports[1]
+
+
+def test_a_worker_whose_parent_was_gone_before_it_began_ends_itself(tmp_path: Path) -> None:
+    begin = (
+        "import threading, time; from pathlib import Path; from chartproof.runs import study; "
+        f"study._begin(Path({str(tmp_path)!r}), None, threading.Event(), 0); time.sleep(60)"
+    )
+    started = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", begin], check=False, timeout=50)
+    assert ended.returncode == 1
+    assert time.monotonic() - started < 45

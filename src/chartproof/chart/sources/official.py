@@ -5,6 +5,7 @@ there is not covered, a table that lacks inside a module is an error until someb
 """
 
 import re
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -70,25 +71,25 @@ class OfficialSource(Source):
         """What was allowed to be missing, and what the source's form has lost."""
         return tuple(self.said)
 
+    @abstractmethod
     def columns(self, table: TableSpec) -> tuple[str, ...] | None:
         """Names of a table's columns in the order of the source, in lower case; None without it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def columns_place(self, table: TableSpec) -> str:
         """Where the columns of a table are named, for a message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def missing(self, table: TableSpec) -> str:
         """That a table is missing, and where it was looked for: a sentence without its stop."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _look(self) -> None:
         """Open what was given, or say why it cannot be opened."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _patients(self) -> set[str]:
         """All subject_ids, asked only beside a list of the demo's patients."""
-        raise NotImplementedError
 
     def _say_narrow(self, given: Mapping[str, Mapping[str, str]]) -> None:
         """Warn of numbers that the source keeps in single precision.
