@@ -66,6 +66,25 @@ def test_edits_are_served_kept_and_made_again(own: Path, tmp_path: Path) -> None
     assert again.notes == ("its chart was edited again",)
 
 
+def test_a_changed_prompt_or_edit_beside_a_served_run_is_named(own: Path, tmp_path: Path) -> None:
+    edits = tmp_path / "nine.yaml"
+    edits.write_text(EDITS)
+    with api.serve_case(own, "post-ct-aki", edits=edits, clock=count().__next__) as session:
+        pass
+    assert api.verify(session.folder)[0].state == "whole"
+    for name in ("prompt.md", "edits.yaml"):
+        path = session.folder / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:])
+        (found,) = api.verify(session.folder)
+        assert [str(fault) for fault in found.faults] == [
+            f"{name}: the file was altered (its digest is not that which the trace holds)."
+        ]
+        path.unlink()
+        assert [fault.what for fault in api.verify(session.folder)[0].faults] == ["is gone"]
+        path.write_bytes(whole)
+
+
 def test_what_broke_is_on_the_trace_and_an_error_inside_closes_it(own: Path) -> None:
     with (
         contextlib.suppress(KeyboardInterrupt),

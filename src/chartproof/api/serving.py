@@ -1,9 +1,9 @@
 """Serve a case to somebody's own agent: its chart, the tools on it, and a trace of its own."""
 
-import shutil
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from chartproof.api.charts import open_case
@@ -28,8 +28,6 @@ STUDY = "served"
 SYSTEM = "mcp"
 EDITED = "edited"
 """Arm of a case that is served with edits."""
-EDITS = "edits.yaml"
-PROMPT = "prompt.md"
 TEMPLATE: str = Study.model_fields["prompt"].default
 """The prompt that a study gives where it names none."""
 
@@ -88,10 +86,12 @@ def serve_case(
         text = prompt_text(case, scenario(case.scenario).scenario, prompt(TEMPLATE))
         known = corpus_of(home, policies)
         folder, attempt = _folder(home / "runs", case.id, arm)
+        beside = {cells.PROMPT: text.encode()}
         try:
-            (folder / PROMPT).write_text(text, encoding="utf-8")
             if edits is not None:
-                shutil.copyfile(edits, folder / EDITS)
+                beside[cells.EDITS] = edits.read_bytes()
+            for name, content in beside.items():
+                (folder / name).write_bytes(content)
         except OSError as error:
             raise _unwritable(folder, error) from error
         corpus.keep(cells.study(folder) / corpus.KEPT, known)
@@ -112,6 +112,7 @@ def serve_case(
                         "policies": corpus.fingerprint(known),
                         "shell": shell.digest() if shell else "off",
                         "code": code(),
+                        **{name: sha256(content).hexdigest() for name, content in beside.items()},
                     },
                 )
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chartproof.api.charts import open_case
 from chartproof.api.charts import shell as opened_shell
-from chartproof.api.serving import EDITED, EDITS
+from chartproof.api.serving import EDITED
 from chartproof.cases.build import load
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
@@ -154,7 +154,7 @@ def _again(
         return Again(folder, trouble=f"The run is not sound. {told}")
     began = checked.trace.started
     notes: list[str] = []
-    chart, mark, how = charts.of(home or _home(folder), began, folder / EDITS)
+    chart, mark, how = charts.of(home or _home(folder), began, folder / cells.EDITS)
     if how:
         notes.append(how)
     if mark != began.digests.get("chart", mark):

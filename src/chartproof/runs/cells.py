@@ -18,6 +18,10 @@ from chartproof.records.cell import CellInfo
 CELL = "cell.json"
 TRACE = "trace.jsonl"
 REPORT = "report.md"
+PROMPT = "prompt.md"
+"""Beside a served run: what its owner was to give to the agent."""
+EDITS = "edits.yaml"
+"""Beside a served run of an edited case: what was edited."""
 FILES = "files"
 
 

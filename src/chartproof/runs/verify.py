@@ -64,6 +64,7 @@ def verify(folder: Path) -> Checked:
         faults += _against(folder, cell, found)
     faults += _report(folder, trace, cell)
     faults += _files(folder, trace, cell)
+    faults += _beside(folder, trace)
     kept = _corpus(folder, trace, faults)
     cut = cell is None and (not ended or _unfinished(folder))
     state: State = "faulty" if faults else "cut off" if cut else "whole"
@@ -192,6 +193,20 @@ def _files(folder: Path, trace: Trace, cell: CellInfo | None) -> Iterator[Fault]
     for path in sorted((folder / cells.FILES).glob("*")):
         if path.name not in known:
             yield _of(f"{cells.FILES}/{path.name}", "is of no call in the trace")
+
+
+def _beside(folder: Path, trace: Trace) -> Iterator[Fault]:
+    """Where what was served beside the tools is not what the trace says of it."""
+    known = trace.started.digests if trace.started else {}
+    for name in (cells.PROMPT, cells.EDITS):
+        path, mark = folder / name, known.get(name)
+        if mark is None:
+            if path.exists():
+                yield _of(name, "is of no digest that the trace holds")
+        elif not path.is_file():
+            yield _of(name, "is gone")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != mark:
+            yield _of(name, "was altered (its digest is not that which the trace holds)")
 
 
 def _corpus(folder: Path, trace: Trace, faults: list[Fault]) -> bool:
