@@ -55,3 +55,13 @@ create or replace temp macro administered(event) as event in (
   'Restarted', 'Restarted in Other Location', 'Delayed Restarted', 'Applied',
   'Applied in Other Location', 'Delayed Applied', 'Partial', 'Removed Existing / Applied New',
   'Removed Existing / Applied New in Other Location');
+
+-- A number in a result's text that may only bound it: `>150`, `<10`, `GREATER THAN 10000`, `10-40`
+-- (its lower end). What lies below a bound counts as just below it.
+create or replace temp macro bounded_number(written) as
+  try_cast(replace(regexp_extract(written,
+      '^\s*(?:[<>]=?|(?:greater|less|more) than)?\s*(\d[\d,]*(?:\.\d+)?)\s*(?:-\s*\d[\d.,]*)?\s*[%a-z/]*\s*(?:feu|ddu)?\s*\.?\s*$',
+      1, 'i'), ',', '') as double)
+  - if(regexp_matches(written, '^\s*(?:<[^=]|less than)', 'i'), 0.001, 0);
+create or replace temp macro lab_bounded(valuenum, value, comments) as
+  coalesce(valuenum, bounded_number(value), bounded_number(comments));
