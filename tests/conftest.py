@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from chartproof import api
+from chartproof.api import demo
 from chartproof.chart.build import build
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
@@ -161,7 +162,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not (out / "labels").exists():
             seed = int(os.environ.get("CHARTPROOF_SEED") or secrets.randbelow(100_000))
             sys.stderr.write(f"synthetic hospital: CHARTPROOF_SEED={seed} repeats it\n")
-            source = api.source(synthetic=6, per_rule=1, seed=seed)
+            source = api.source(synthetic=6, per_rule=1, seed=seed, scenarios=demo.SCENARIOS)
             api.build_store(source, out, lambda _stage: lambda _done, _all: None)
-            api.build_cases(out, per_rule=1, seed=seed)
+            api.build_cases(out, scenarios=demo.SCENARIOS, per_rule=1, seed=seed)
     return out

@@ -160,6 +160,8 @@ def test_the_timeline_cites_every_row(home: Path) -> None:
         (["store", "build", "--tables", "a"], "needs `--mapping FILE`"),
         (["store", "build", "--tables", "a", "--mapping", "b.yaml"], "b.yaml cannot be read"),
         (["store", "build", "--mimic", "a", "--mapping", "b"], "means nothing with `--mimic`"),
+        (["store", "build", "--meds", "a", "--scenario", "b"], "means nothing with `--meds`"),
+        (["store", "build", "--synthetic", "1", "--scenario", "b"], "post-ct-aki"),
         (
             ["store", "build", "--synthetic", "1", "--allow-missing", "emar"],
             "`--allow-missing` means nothing with `--synthetic`",

@@ -8,7 +8,7 @@ import pytest
 from chartproof.api.stores import build_store
 from chartproof.chart.schema import tables
 from chartproof.hospital import source as hospital
-from chartproof.hospital.source import SyntheticSource
+from chartproof.hospital.source import SyntheticSource, catalogued
 
 
 def temporary(folder: Path) -> list[Path]:
@@ -64,3 +64,11 @@ def test_ctrl_c_while_the_folder_is_removed_is_passed_on_and_nothing_stays(
             source.close()
     del source
     assert temporary(place) == []
+
+
+def test_a_hospital_plants_the_scenarios_that_were_asked_for() -> None:
+    both = ("post-ct-aki", "renal-trajectory")
+    assert [recipes.scenario for recipes in catalogued(*both)] == list(both)
+    source = SyntheticSource(patients=0, per_rule=1, recipes=catalogued("post-ct-aki"))
+    planted = {order.recipes.scenario for order in source.orders() if order is not None}
+    assert planted == {"post-ct-aki"}

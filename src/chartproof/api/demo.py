@@ -6,11 +6,13 @@ from pathlib import Path
 from chartproof.api import steps
 from chartproof.api.stores import Stage, build_store
 from chartproof.chart.sources.meds import MedsSource
-from chartproof.hospital.source import SyntheticSource
+from chartproof.hospital.source import SyntheticSource, catalogued
 from chartproof.records.study import Study
 from chartproof.records.table import Table
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
+SCENARIOS = ("advanced-imaging-receipt", "med-reconciliation", "post-ct-aki", "renal-trajectory")
+"""Those that the paper specifies in full, and that the scripted systems know how to investigate."""
 REAL = "renal-trajectory"
 """The scenario that MEDS data can carry: laboratory values, codes, admissions."""
 
@@ -23,8 +25,17 @@ def synthetic(
     Returns:
         The first page, and the tables on it.
     """
-    build_store(SyntheticSource(patients=patients, seed=seed, per_rule=per_rule), home, stage)
-    steps.build_cases(home, per_rule=per_rule, seed=seed, progress=stage("Cut charts, apply rules"))
+    source = SyntheticSource(
+        patients=patients, seed=seed, per_rule=per_rule, recipes=catalogued(*SCENARIOS)
+    )
+    build_store(source, home, stage)
+    steps.build_cases(
+        home,
+        scenarios=SCENARIOS,
+        per_rule=per_rule,
+        seed=seed,
+        progress=stage("Cut charts, apply rules"),
+    )
     study = Study(id="demo", cases="cases", systems=tuple(SCRIPTED_SYSTEMS))
     told = stage("Run scripted systems")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))

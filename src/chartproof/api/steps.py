@@ -11,7 +11,7 @@ from pathlib import Path
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.scoring import Graded, graded
-from chartproof.cases.build import build, candidates, load
+from chartproof.cases.build import build, candidates, load, planted_in
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
 from chartproof.catalog.read import prompt, read_yaml, scenario, scenario_ids
@@ -52,9 +52,19 @@ def build_cases(
     seed: int = 1,
     progress: Count = _silent,
 ) -> CaseSet:
-    """Choose cases from the store of a home, cut their charts, compute their references."""
+    """Choose cases from the store of a home, cut their charts, compute their references.
+
+    Args:
+        home: Its `store/` is asked; `cases/` and `labels/` are written.
+        scenarios: Which to ask; empty takes those that the store's hospital planted, and every one
+            of the catalogue where nobody planted any.
+        per_rule: Cases for each planted rule; for a store that nobody planted, cases in all.
+        seed: Of the draw among more candidates.
+        progress: Told of charts cut and references computed.
+    """
     store = Store.open(home / "store")
-    folders = {each: scenario(each) for each in (scenarios or scenario_ids())}
+    asked_of = scenarios or sorted({each.scenario for each in planted_in(store)}) or scenario_ids()
+    folders = {each: scenario(each) for each in asked_of}
     asked = [
         (folder, anchor)
         for folder in folders.values()

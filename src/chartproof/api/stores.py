@@ -1,6 +1,6 @@
 """Build stores from whatever a user has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chartproof.chart.build import build
@@ -13,7 +13,7 @@ from chartproof.chart.sources.mimic import MimicSource
 from chartproof.chart.sources.parquet import ParquetSource
 from chartproof.chart.sources.source import Source
 from chartproof.errors import SpecError
-from chartproof.hospital.source import SyntheticSource
+from chartproof.hospital.source import SyntheticSource, catalogued
 from chartproof.records.store import StoreInfo
 
 Stage = Callable[[str], Callable[[int, int], None]]
@@ -31,6 +31,7 @@ def source(
     mapping: Path | None = None,
     per_rule: int = 2,
     seed: int = 1,
+    scenarios: Sequence[str] = (),
     allow_missing: tuple[str, ...] = (),
     ignore_columns: tuple[str, ...] = (),
 ) -> Source:
@@ -46,6 +47,7 @@ def source(
         mapping: File that says how they become the tables of the schema.
         per_rule: Cases that the hospital plants for each rule.
         seed: Of the hospital.
+        scenarios: Those whose cases the hospital plants; empty takes every one of the catalogue.
         allow_missing: Tables, or `table.column`s, that MIMIC-IV in any of its forms may lack; of a
             hospital's own, tables under `sources` of the mapping.
         ignore_columns: `table.column`s that it has beyond the schema.
@@ -73,13 +75,15 @@ def source(
             ("--allow-missing", allow_missing, ("--mimic", "--duckdb", "--parquet", "--tables")),
             ("--ignore-column", ignore_columns, ("--mimic", "--duckdb", "--parquet")),
             ("--mapping", mapping, ("--tables",)),
+            ("--scenario", scenarios, ("--synthetic",)),
         )
         if value and asked[0] not in sources
     ]
     if idle:
         raise SpecError(f"`{idle[0]}` means nothing with `{asked[0]}`.", remedy="Leave it out.")
     if synthetic is not None:
-        return SyntheticSource(patients=synthetic, seed=seed, per_rule=per_rule)
+        recipes = catalogued(*scenarios)
+        return SyntheticSource(patients=synthetic, seed=seed, per_rule=per_rule, recipes=recipes)
     if meds is not None:
         return MedsSource(meds)
     if duckdb is not None:

@@ -33,7 +33,7 @@ def candidates(store: Store, folder: ScenarioFolder, *, per_rule: int, seed: int
         SpecError: Nobody in the store is eligible.
     """
     scenario = folder.scenario
-    planted = planted_in(store, scenario.id)
+    planted = [each for each in planted_in(store) if each.scenario == scenario.id]
     if planted:
         groups: dict[str, list[Anchor]] = defaultdict(list)
         for each in planted:
@@ -56,14 +56,14 @@ def candidates(store: Store, folder: ScenarioFolder, *, per_rule: int, seed: int
     return chosen
 
 
-def planted_in(store: Store, scenario: str) -> list[Planted]:
-    """Whom the synthetic hospital planted for a scenario; empty for any other store."""
+def planted_in(store: Store) -> list[Planted]:
+    """Whom the synthetic hospital planted; empty for any other store."""
     path = store.path / PLANTED
     if not path.exists():
         return []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        return [p for p in map(Planted.model_validate_json, lines) if p.scenario == scenario]
+        return [Planted.model_validate_json(line) for line in lines]
     except ValueError as error:
         raise SpecError(
             f"{path} cannot be read: {str(error).splitlines()[0]}.",

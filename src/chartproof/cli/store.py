@@ -42,6 +42,10 @@ def build(
     seed: Annotated[
         int, typer.Option(min=0, help="Synthetic: another seed is another hospital.")
     ] = 1,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(help="Synthetic: plant cases of this scenario only. Repeatable."),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a store of another source.")
     ] = False,
@@ -70,6 +74,7 @@ def build(
         mapping=mapping,
         per_rule=per_rule,
         seed=seed,
+        scenarios=tuple(scenario or ()),
         allow_missing=tuple(allow_missing or ()),
         ignore_columns=tuple(ignore_column or ()),
     )

@@ -50,9 +50,13 @@ class Writer(Protocol):
         ...
 
 
-def catalogued() -> list[Recipes]:
-    """The recipes of every scenario that has some."""
-    found = [scenario(each).recipes for each in scenario_ids()]
+def catalogued(*scenarios: str) -> list[Recipes]:
+    """The recipes of these scenarios, or of every one of the catalogue, where it has some.
+
+    Raises:
+        SpecError: The catalogue has no scenario of that name.
+    """
+    found = [scenario(each).recipes for each in scenarios or scenario_ids()]
     return [recipes for recipes in found if recipes is not None]
 
 
