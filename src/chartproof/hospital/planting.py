@@ -29,6 +29,7 @@ from chartproof.records.recipe import (
     Recipes,
     Say,
 )
+from chartproof.records.scenario import AnchorKind
 
 _NAME = re.compile(r"\$([a-z_][a-z_0-9]*)")
 _CHANCE_OF_A_CONTROL = 0.4
@@ -39,12 +40,12 @@ class Order:
     """One instance to plant: which recipe of which scenario.
 
     Attributes:
-        whole_patient: Whether the scenario asks about the patient, not about one encounter.
+        about: What the scenario asks about.
     """
 
     recipes: Recipes
     recipe: Recipe
-    whole_patient: bool = False
+    about: AnchorKind = "admission"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class _Planting:
         self.db = db
         self.recipe = order.recipe
         self.scenario = order.recipes.scenario
-        self.whole_patient = order.whole_patient
+        self.about = order.about
         self.blocks = order.recipes.blocks
         self.patient = patient
         self.exams = exams
@@ -127,8 +128,8 @@ class _Planting:
         self.exams += performed
         say = [self._say(each, first) for block in blocks for each in block.say]
         tidy.after(self.db, self.patient.subject_id, panels, self.rng)
-        stay = self.anchor.icu
-        whole = self.whole_patient
+        whole = self.about == "patient"
+        stay = self.anchor.ed if self.about == "ed_stay" else self.anchor.icu
         planted = Planted(
             scenario=self.scenario,
             recipe=self.recipe.id,

@@ -149,10 +149,10 @@ class SyntheticSource(Source):
         known = scenario_ids()
         for recipes in self.recipes:
             name = recipes.scenario
-            whole = name in known and scenario(name).scenario.anchor == "patient"
+            about = scenario(name).scenario.anchor if name in known else "admission"
             by_rule: dict[str, list[Order]] = {}
             for recipe in recipes.recipes:
-                by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe, whole))
+                by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe, about))
             for options in by_rule.values():
                 wanted += [options[n % len(options)] for n in range(self.per_rule)]
         random.Random(f"{self.seed} order").shuffle(wanted)

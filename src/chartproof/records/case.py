@@ -5,7 +5,11 @@ from chartproof.records.store import Tier
 
 
 class Anchor(Record):
-    """Who and which encounter a question is about. MIMIC identifiers."""
+    """Who and which encounter a question is about. MIMIC identifiers.
+
+    Attributes:
+        stay_id: Of the ICU, or of the ED where the scenario asks about an ED visit.
+    """
 
     subject_id: int
     hadm_id: int | None = None
@@ -18,7 +22,7 @@ class Case(Document):
     Attributes:
         id: `<scenario>-<eight hex digits>`; says nothing of rule or stratum.
         scenario: Id of the scenario in the catalogue.
-        anchor: The patient, and where the scenario needs it the admission and ICU stay.
+        anchor: The patient, and where the scenario needs it the admission and the stay.
         charts: Arm → file name below `charts/` of the case set. The arm `factual` is the record
             as it stands; any other is a counterfactual. File names are opaque.
     """

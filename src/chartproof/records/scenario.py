@@ -8,6 +8,8 @@ from chartproof.records.edit import Concept, Edit
 from chartproof.records.record import Document, Record
 from chartproof.records.verdict import Verdict
 
+AnchorKind = Literal["admission", "icu_stay", "ed_stay", "patient"]
+"""What a scenario asks about; a case's `stay_id` is that of the ICU unless it is `ed_stay`."""
 Provenance = Literal["guideline", "established_knowledge", "operational_choice"]
 
 
@@ -147,7 +149,7 @@ class Scenario(Document):
     title: str
     specialty: str
     skills: tuple[str, ...]
-    anchor: Literal["admission", "icu_stay", "patient"]
+    anchor: AnchorKind
     clinically_reviewed: bool = False
     query: str
     definitions: tuple[Definition, ...]
