@@ -36,7 +36,7 @@ def test_every_policy_reads_by_lines_that_can_be_cited() -> None:
     for id_, policy in policies().items():
         assert policy.id == id_
         assert policy.source
-        assert 15 <= len(policy.lines) <= 80
+        assert 15 <= len(policy.lines) <= 140
         assert all(len(line) < 260 for line in policy.lines)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from chartproof.catalog import pdf
-from chartproof.catalog.read import FRONT, POLICY_ID, parse_yaml, policies, read_policy
+from chartproof.catalog.read import FRONT, POLICY_ID, STATUS, parse_yaml, policies, read_policy
 from chartproof.errors import SpecError
 from chartproof.records.policy import Import, Loss, Policy
 
@@ -143,7 +143,7 @@ def _markdown(file: Path, raw: bytes) -> tuple[dict[str, object], list[str], lis
     if len(parts) == 3 and not parts[0].strip():
         found = parse_yaml(parts[1], str(file))
         if isinstance(found, dict):
-            front = {str(key): value for key, value in found.items() if key in FRONT}
+            front = {str(key): value for key, value in found.items() if key in (*FRONT, STATUS)}
             text = parts[2]
     lines = text.strip("\n").split("\n")
     if not any(line.strip() for line in lines):
@@ -206,6 +206,8 @@ def _front(
                 f"{file} does not say its {_WHAT[key]}.", remedy=f"Say it with --{key}."
             )
         told[key] = " ".join(str(given).split())
+    if front.get(STATUS):
+        told[STATUS] = " ".join(str(front[STATUS]).split())
     if not POLICY_ID.fullmatch(told["id"]):
         raise SpecError(
             f"`{told['id']}` is no id that can be cited.",

@@ -310,6 +310,9 @@ def corpus(folder: Path | None) -> dict[str, Policy]:
 
 FRONT = ("id", "title", "body", "year", "source")
 """What a policy document says of itself, before its text."""
+STATUS = "status"
+"""What a document is to a reader of the catalogue: a digest, and whether it governs. No tool
+shows it; what an agent has to know stands in the text. A site's own document may do without."""
 POLICY_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}", re.ASCII)
 
 
@@ -342,11 +345,11 @@ def read_policy(path: Path, *, site: bool = False) -> Policy:
             remedy=f"Write the keys {', '.join(FRONT)}, one a line.",
         )
     given = cast("dict[str, Any]", front)
-    unknown = [str(key) for key in given if key not in FRONT]
+    unknown = [str(key) for key in given if key not in (*FRONT, STATUS)]
     if unknown:
         raise SpecError(
             f"{name}: its front matter has the unknown key `{unknown[0]}`.",
-            remedy=f"Its keys are {', '.join(FRONT)}.",
+            remedy=f"Its keys are {', '.join((*FRONT, STATUS))}.",
         )
     policy = validated(
         {

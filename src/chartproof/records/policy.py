@@ -26,6 +26,8 @@ class Policy(Record):
     """Who issued the guideline that this digest is about."""
     year: str
     source: str
+    status: str = ""
+    """Whether it is a digest, and whether it governs a question. No tool shows it."""
     digest: str
     """SHA-256 of the file."""
     lines: tuple[str, ...]
