@@ -9,16 +9,30 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from chartproof.errors import SpecError
 from chartproof.hospital.notes_medications import Changes
 from chartproof.hospital.notes_page import Phrase
 from chartproof.hospital.notes_patient import Admission, Code, Patient
-from chartproof.hospital.notes_phrases import Author, capital, data
+from chartproof.hospital.notes_phrases import (
+    Author,
+    capital,
+    data,
+    muted,
+    patterns,
+    phrases,
+    spelt,
+)
 from chartproof.hospital.notes_radiology import Report
 from chartproof.records.recipe import Say
 
 CREATININE = 50912
+MISSING = "discharge_element_missing"
+"""The fact of a section that stands empty or is left out."""
+
 _LISTS = ("home_medication_list", "discharge_medication_list", "summary")
-_TITLED = {"ddx", "transitional"}
+_LEADING = frozenset({"discharge_diagnosis"})
+"""Facts whose line heads the discharge diagnosis."""
+
 _DISTRACTORS = (
     ("dialysis_esrd", "family"),
     ("ckd_stage", "family"),
@@ -63,11 +77,25 @@ class Course:
     ) -> None:
         self.admission = admission
         self.author = author
-        self.said = [say for say in said if say.fact not in _LISTS]
+        given = list(said)
+        self.left_out = {
+            say.section: say for say in given if say.fact == MISSING and say.value == "absent"
+        }
+        self.said = [
+            say
+            for say in given
+            if not (say.fact == MISSING and say.value == "absent")
+            and (say.fact not in _LISTS or _sentence(say))
+        ]
         self.barred = {say.fact for say in self.said}
+        self.mute = muted(self.barred)
         self.placed: dict[str, list[Phrase]] = {}
+        self.alone: set[str] = set()
+        """Sections of which it is said that there is nothing."""
         self.facts: list[tuple[str, Phrase]] = []
-        self.problems = _problems(admission, author)
+        self.problems = [
+            p for p in _problems(admission, author) if self.free([f"{p.name}: {p.text}"])
+        ]
         self.complaint = _complaint(admission, author)
         self.procedures = _procedures(admission, self.barred)
         self.slots = self._slots(patient)
@@ -77,13 +105,22 @@ class Course:
         """Sentences that belong in a section."""
         return self.placed.get(section, [])
 
+    def free(self, texts: Sequence[str]) -> list[str]:
+        """Generic texts that speak of no fact of which a directive decides."""
+        if self.mute is None:
+            return list(texts)
+        return [text for text in texts if not self.mute.search(text)]
+
     def diagnoses(self) -> list[Phrase]:
         """Lines of the discharge diagnosis."""
         items = [Phrase(p.name) for p in self.problems if not p.chronic] or [
             Phrase(capital(str(self.slots["problem"])))
         ]
         first, rest = items[0], items[1:]
-        rest += self.at("ddx") + [Phrase(p.name) for p in self.problems if p.chronic][:4]
+        said = self.at("ddx")
+        if said and said[0].labels and said[0].labels[0].fact in _LEADING:
+            first, rest, said = said[0], [*items[:1], *rest], said[1:]
+        rest += said + [Phrase(p.name) for p in self.problems if p.chronic][:4]
         rest = [Phrase(f"- {p.text}", p.labels) for p in rest]
         heads = self.author.one(
             [("Primary Diagnosis:", "Secondary Diagnoses:"), ("PRIMARY:", "SECONDARY:")]
@@ -106,7 +143,8 @@ class Course:
         if style < 0.15:
             course += self._story()
         elif style < 0.3:
-            lines = author.rng.sample(text["systems"], 4)
+            systems = self.free(text["systems"])
+            lines = author.rng.sample(systems, min(4, len(systems)))
             course.append(Paragraph("bhc", [self._phrase(line) for line in lines], set=True))
             course += self._by_fact() + self._medications(changes)
         else:
@@ -115,12 +153,13 @@ class Course:
         if style < 0.15:
             course += self._medications(changes)
         end = text["death"] if self.admission.died else text["course_end"][author.register]
-        course.append(Paragraph("bhc", [self._phrase(author.one(end))]))
+        course += [Paragraph("bhc", [self._phrase(line)]) for line in _some(self.free(end), author)]
         if not early:
             course += after
         code = text["code"][: 3 if not self.admission.died else 4]
-        lines = [author.one(code), author.fill(author.one(text["contact"]), slots)]
-        course.append(Paragraph("code", [Phrase(line) for line in lines], set=True))
+        told = self.at("code") or [Phrase(line) for line in _some(self.free(code), author)]
+        contact = Phrase(author.fill(author.one(text["contact"]), slots))
+        course.append(Paragraph("code", [*told, contact], set=True))
         return course
 
     def _by_problem(self) -> list[Paragraph]:
@@ -146,7 +185,8 @@ class Course:
     def _plan(self) -> list[Paragraph]:
         if self.admission.died or not self.author.chance(0.6):
             return []
-        plans = self.author.rng.sample(data("discharge")["plans"], self.author.rng.randint(1, 3))
+        pool = self.free(data("discharge")["plans"])
+        plans = self.author.rng.sample(pool, min(len(pool), self.author.rng.randint(1, 3)))
         return [Paragraph("bhc", [Phrase(plan) for plan in plans], set=True, gap=False)]
 
     def _story(self) -> list[Paragraph]:
@@ -172,28 +212,30 @@ class Course:
             if phrase.text.startswith("#"):
                 told.append(Paragraph("bhc", [phrase]))
             else:
-                key = f"heading {data('facts')['headings'][fact]}"
+                key = f"heading {phrases()['headings'][fact]}"
                 if key not in self.author.known:
-                    self.author.known[key] = self.author.one(data("facts")["headings"][fact])
+                    self.author.known[key] = self.author.one(phrases()["headings"][fact])
                 groups.setdefault(self.author.known[key], []).append(phrase)
-        for heading, phrases in groups.items():
-            told.append(Paragraph("bhc", [Phrase(heading), *phrases]))
+        for heading, sentences in groups.items():
+            told.append(Paragraph("bhc", [Phrase(heading), *sentences]))
         return told
 
     def _medications(self, changes: Changes) -> list[Paragraph]:
         if not changes.course:
             return []
-        heading = self.author.one(data("facts")["headings"]["med_intent_stopped"])
+        heading = self.author.one(phrases()["headings"]["med_intent_stopped"])
         return [Paragraph("bhc", [Phrase(heading), *changes.course])]
 
     def _transitional(self, changes: Changes) -> list[Paragraph]:
         lines = [*changes.transitional, *self.at("transitional")]
-        if self.admission.died:
+        if self.admission.died and not lines:
             return []
         if not lines and self.author.chance(0.4):
             return []
         text = data("discharge")
-        lines += [Phrase(t) for t in self.author.rng.sample(text["transitional"], 2)]
+        if not self.admission.died:
+            pool = self.free(text["transitional"])
+            lines += [Phrase(t) for t in self.author.rng.sample(pool, min(2, len(pool)))]
         head = Phrase(self.author.one(text["transitional_heads"]))
         return [
             Paragraph("transitional", [head], set=True),
@@ -216,10 +258,19 @@ class Course:
         for say in self.said:
             if say.value == "unsaid":
                 continue
+            given = {k: spelt(k, v) for k, v in say.slots.items() if v is not None}
             sections = (say.section,) if say.section else ()
-            pattern = self.author.pick(say.fact, say.value, state=say.state, sections=sections)
-            given = {k: v for k, v in say.slots.items() if v is not None}
+            pattern = self.author.pick(
+                say.fact, say.value, state=say.state, sections=sections, given=given
+            )
             section = say.section or pattern.sections[0]
+            if section not in data("discharge")["pages"]:
+                raise SpecError(
+                    f"`{say.fact}` as `{say.value}` is no sentence of a discharge summary.",
+                    remedy="Say it with `note: radiology` and the number of an exam.",
+                )
+            if say.value in ("denied", "absent") and section in data("discharge")["lists"]:
+                self.alone.add(section)
             self._place(section, say.fact, self.author.say(pattern, given, self.slots))
         self._coded()
         self._distract()
@@ -290,6 +341,8 @@ class Course:
             )
             if fact is None or fact in self.barred or not self.author.chance(0.5):
                 continue
+            if not report.short:  # what was planted is in the report, and is told by directives
+                continue
             outside = report.exam.about.get("rad_exam_type") == "outside"
             if outside or report.exam.about.get("rad_technique") == "not_performed":
                 continue
@@ -325,6 +378,20 @@ class Course:
                 "cr_base": f"{min(values):g}",
             }
         return slots
+
+
+def _sentence(say: Say) -> bool:
+    """Whether a directive on a medication list is a sentence, not the state of the list."""
+    return any(
+        (p.value, p.state) == (say.value, say.state)
+        for p in patterns().get(say.fact, ())
+        if not say.section or say.section in p.sections
+    )
+
+
+def _some(pool: Sequence[str], author: Author) -> list[str]:
+    """One of a pool, or nothing of an empty one."""
+    return [author.one(pool)] if pool else []
 
 
 def tell(patient: Patient, admission: Admission, said: Iterable[Say], author: Author) -> Course:

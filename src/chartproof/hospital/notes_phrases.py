@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar, cast
@@ -34,6 +35,11 @@ class Pattern:
     text: str
 
     @property
+    def slots(self) -> frozenset[str]:
+        """Names of the slots of its text."""
+        return frozenset(_SLOT.findall(self.text))
+
+    @property
     def label(self) -> Label:
         """What a reader has to find in it."""
         return Label(self.id, self.fact, self.value, self.state)
@@ -45,6 +51,28 @@ def data(name: str) -> dict[str, Any]:
     text = (files("chartproof.hospital") / "phrases" / f"{name}.yaml").read_text(encoding="utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where it was built
     return cast("dict[str, Any]", yaml.load(text, loader))
+
+
+@cache
+def phrases() -> dict[str, dict[str, Any]]:
+    """Sentences, headings and slots of all files of `phrases/facts`.
+
+    Raises:
+        SpecError: A fact, heading or slot stands in two files.
+    """
+    merged: dict[str, dict[str, Any]] = {"facts": {}, "headings": {}, "slots": {}}
+    folder = files("chartproof.hospital") / "phrases" / "facts"
+    names = sorted(each.name[:-5] for each in folder.iterdir() if each.name.endswith(".yaml"))
+    for name in names:
+        for kind, entries in data(f"facts/{name}").items():
+            twice = sorted(merged[kind].keys() & (entries or {}).keys())
+            if twice:
+                raise SpecError(
+                    f"`{twice[0]}` of phrases/facts/{name}.yaml stands in another file too.",
+                    remedy="Keep it in one of them; slots of several files go to common.yaml.",
+                )
+            merged[kind] |= entries or {}
+    return merged
 
 
 @cache
@@ -63,7 +91,7 @@ def patterns() -> dict[str, tuple[Pattern, ...]]:
             )
             for each in entries
         )
-        for fact, entries in data("facts")["facts"].items()
+        for fact, entries in phrases()["facts"].items()
     }
 
 
@@ -101,11 +129,19 @@ class Author:
         *,
         sections: Iterable[str] = (),
         state: str | None = None,
+        given: Iterable[str] = (),
     ) -> Pattern:
         """A pattern of a fact and assertion class, if possible in the author's register.
 
+        Args:
+            fact: What it asserts.
+            value: The class of the assertion.
+            sections: Where it may stand; anywhere if empty.
+            state: The refinement of the value.
+            given: Slots that the sentence has to have.
+
         Raises:
-            SpecError: No phrase says that in those sections.
+            SpecError: No phrase says that in those sections with those slots.
         """
         wanted = set(sections)
         fits = [
@@ -120,8 +156,18 @@ class Author:
                 f"No phrase says `{fact}` as `{value}`"
                 + (f" ({state})" if state else "")
                 + (f" in {', '.join(sorted(wanted))}." if wanted else "."),
-                remedy="Use a fact, value, state and section of hospital/phrases/facts.yaml.",
+                remedy="Use a fact, value, state and section of hospital/phrases/facts.",
             )
+        slots = set(given)
+        fullest = max(fits, key=lambda p: len(p.slots & slots))
+        if slots - fullest.slots:
+            beside = ", ".join(f"`{name}`" for name in sorted(slots & fullest.slots))
+            raise SpecError(
+                f"No phrase that says `{fact}` as `{value}` has the slot "
+                f"`{min(slots - fullest.slots)}`" + (f" beside {beside}." if beside else "."),
+                remedy="Give slots of one sentence in hospital/phrases/facts, or add a sentence.",
+            )
+        fits = [p for p in fits if slots <= p.slots]
         own = [p for p in fits if p.register == self.register]
         # templated and patient lines belong to every author
         some = own or fits
@@ -138,11 +184,11 @@ class Author:
                 lower = name[0].lower() + name[1:]
                 if name[0].isupper() and mapping.get(lower) is not None:
                     return capital(str(mapping[lower]))
-            pool = data("facts")["slots"].get(name)
+            pool = phrases()["slots"].get(name)
             if pool is None:
                 raise SpecError(
                     f"Nothing fills the slot `{name}` of “{text}”.",
-                    remedy="Give it in `slots` of the directive, or in phrases/facts.yaml.",
+                    remedy="Give it in `slots` of the directive, or in phrases/facts.",
                 )
             if name not in self.known:
                 self.known[name] = str(self.rng.choice(pool))
@@ -166,3 +212,20 @@ class Author:
 def capital(text: str) -> str:
     """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
+
+
+def muted(barred: Iterable[str]) -> re.Pattern[str] | None:
+    """What generic text may not hold where directives decide of these facts."""
+    voices = data("discharge")["voices"]
+    found = [str(voices[fact]) for fact in sorted(barred) if fact in voices]
+    return re.compile("|".join(found)) if found else None
+
+
+def spelt(name: str, value: object) -> object:
+    """A slot's value as a sentence has it: of a time only the clock."""
+    if name.startswith("clock"):
+        try:
+            return f"{datetime.fromisoformat(str(value)):%H:%M}"
+        except ValueError:
+            return value
+    return value

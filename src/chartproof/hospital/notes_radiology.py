@@ -9,7 +9,15 @@ from typing import Any
 
 from chartproof.errors import SpecError
 from chartproof.hospital.notes_page import Label, Page, Phrase
-from chartproof.hospital.notes_phrases import Author, capital, data
+from chartproof.hospital.notes_phrases import (
+    Author,
+    Pattern,
+    capital,
+    data,
+    muted,
+    patterns,
+    spelt,
+)
 from chartproof.records.recipe import Exam, Say
 
 SHARES = {"technique": 0.55, "comparison": 0.85, "findings": 0.72, "impression": 0.88}
@@ -34,6 +42,8 @@ class Report:
     region: str
     impression: str
     short: str
+    read: tuple[Phrase, ...] = ()
+    """What of it was planted, where that is the impression."""
     addendum: Page | None = None
 
 
@@ -63,9 +73,18 @@ def report(exam: Exam, author: Author, said: Sequence[Say]) -> Report:
         said: Directives for this report.
     """
     kind = _kind(exam)
-    about = {**exam.about, **{say.fact: say.state or say.value for say in said}}
+    planted = [*_planted(exam), *(say for say in said if _is_sentence(say.fact, say.section))]
+    facts = {say.fact for say in planted}
+    about = {
+        name: value
+        for name, value in (
+            *exam.about.items(),
+            *((say.fact, say.state or say.value) for say in said),
+        )
+        if name not in facts
+    }
     slots = _slots(exam, kind, author, said)
-    body = _Body(exam, kind, about, slots, author)
+    body = _Body(_Task(exam, kind, about, slots, planted), author)
     page = body.write()
     at = moment(exam.at)
     codes = kind["code"]
@@ -84,6 +103,7 @@ def report(exam: Exam, author: Author, said: Sequence[Say]) -> Report:
         region=str(slots["region"]),
         impression=body.impression,
         short=body.short,
+        read=tuple(body.planted.get("rad_imp", ())),
         addendum=_addendum(author, slots) if late else None,
     )
 
@@ -112,57 +132,148 @@ def _slots(
         "region": kind.get("region", "region"),
     }
     for say in said:
-        slots |= {name: value for name, value in say.slots.items() if value is not None}
+        slots |= {name: spelt(name, v) for name, v in say.slots.items() if v is not None}
     return slots
+
+
+def _is_sentence(fact: str, section: str | None) -> bool:
+    """Whether a fact has sentences of a report; others are told by `phrases/radiology.yaml`."""
+    return any(
+        each.startswith("rad_") and section in (None, each)
+        for pattern in patterns().get(fact, ())
+        for each in pattern.sections
+    )
+
+
+def _planted(exam: Exam) -> list[Say]:
+    """What `about` wants said in sentences: `value` or `value/state`, by fact."""
+    found: list[Say] = []
+    for fact, wanted in exam.about.items():
+        if _is_sentence(fact, None):
+            value, _, state = wanted.partition("/")
+            found.append(Say(note="radiology", fact=fact, value=value, state=state or None))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a report is dictated from."""
+
+    exam: Exam
+    kind: Mapping[str, Any]
+    about: Mapping[str, str]
+    slots: Mapping[str, Any]
+    planted: Sequence[Say]
 
 
 class _Body:
     """The text of a report, head by head."""
 
-    def __init__(
-        self,
-        exam: Exam,
-        kind: Mapping[str, Any],
-        about: Mapping[str, str],
-        slots: Mapping[str, Any],
-        author: Author,
-    ) -> None:
-        self.exam = exam
-        self.kind = kind
-        self.about = about
-        self.slots = slots
+    def __init__(self, task: _Task, author: Author) -> None:
+        self.exam = task.exam
+        self.kind = task.kind
+        self.about = task.about
+        self.slots = task.slots
         self.author = author
         self.page = Page()
         self.impression = ""
         self.short = ""
         self.leading = ""
-        guidance = about.get("guidance") or {
+        guidance = self.about.get("guidance") or {
             "guidance_ct": "ct",
             "guidance_us": "ultrasound",
-        }.get(about.get("rad_technique", ""))
+        }.get(self.about.get("rad_technique", ""))
         self.guided: Mapping[str, Any] | None = (
             data("radiology")["guidance"][guidance] if guidance else None
         )
+        self.planted: dict[str, list[Phrase]] = {}
+        self.mute = muted(say.fact for say in task.planted)
+        for say in task.planted:
+            self._plant(say)
         self._conclude()
+
+    def _plant(self, say: Say) -> None:
+        """Put a fact where it is said: in the findings and the impression, or in its section."""
+        if say.value == "unsaid":
+            return
+        given = {name: value for name, value in say.slots.items() if value is not None}
+        pattern = self.author.pick(
+            say.fact,
+            say.value,
+            state=say.state,
+            sections=(say.section,) if say.section else (),
+            given=given,
+        )
+        first = say.section or next((s for s in pattern.sections if s.startswith("rad_")), "")
+        if not first:
+            raise SpecError(
+                f"`{say.fact}` as `{say.value}` is no sentence of a report.",
+                remedy="Say it with `note: discharge`.",
+            )
+        self._put(first, pattern)
+        other = {"rad_imp": "rad_find", "rad_find": "rad_imp"}.get(first)
+        if say.section is None and other is not None:
+            beside = [
+                each
+                for each in patterns()[say.fact]
+                if (each.value, each.state) == (say.value, say.state) and other in each.sections
+            ]
+            if beside:
+                self._put(other, self.author.one(beside))
+
+    def _put(self, section: str, pattern: Pattern) -> None:
+        self.planted.setdefault(section, []).append(self.author.say(pattern, self.slots))
+
+    def _free(self, texts: Sequence[str]) -> list[str]:
+        if self.mute is None:
+            return list(texts)
+        return [text for text in texts if not self.mute.search(text)]
 
     def write(self) -> Page:
         """All heads in order; a head is left out as often as the hospital leaves it out."""
         cross = self.exam.modality in _CROSS or self.guided is not None
         self._title()
         self.page.gap()
-        self._line("rad_ind", self._indication())
+        if "rad_ind" in self.planted:
+            self.page.prose("rad_ind", self.planted["rad_ind"])
+        else:
+            self._line("rad_ind", self._indication())
         self.page.gap()
-        if cross or self.author.chance(SHARES["technique"]):
+        if "rad_tech" in self.planted:
+            self.page.prose("rad_tech", self.planted["rad_tech"])
+            self.page.gap()
+        elif cross or self.author.chance(SHARES["technique"]):
             self._technique()
-        if "rad_comparison" in self.about or self.author.chance(SHARES["comparison"]):
+        if "rad_comp" in self.planted:
+            self.page.prose("rad_comp", self.planted["rad_comp"])
+            self.page.gap()
+        elif "rad_comparison" in self.about or self.author.chance(SHARES["comparison"]):
             self._comparison()
         self._findings()
-        if cross or self.author.chance(SHARES["impression"]):
+        if "rad_imp" in self.planted:
+            self._impressions(self.planted["rad_imp"])
+        elif self.impression and (cross or self.author.chance(SHARES["impression"])):
             self.page.prose("rad_imp", [Phrase(f"IMPRESSION:  {self.impression}")])
             self.page.gap()
-        if self.author.chance(0.08):
+        for section in ("rad_notif", "rad_add"):
+            for phrase in self.planted.get(section, ()):
+                self.page.prose(section, [phrase])
+                self.page.gap()
+        if "rad_notif" not in self.planted and self.author.chance(0.08):
             self._line("rad_notif", self.author.one(data("radiology")["notification"]))
         return self.page
+
+    def _impressions(self, phrases: Sequence[Phrase]) -> None:
+        """One sentence behind the head, or several, numbered."""
+        if len(phrases) == 1:
+            (only,) = phrases
+            self.page.prose("rad_imp", [Phrase(f"IMPRESSION:  {only.text}", only.labels)])
+        else:
+            self.page.line("rad_imp", "IMPRESSION: ")
+            self.page.gap()
+            for n, each in enumerate(phrases, 1):
+                self.page.prose("rad_imp", [Phrase(f"{n}.  {each.text}", each.labels)])
+        self.page.gap()
 
     def _line(self, section: str, text: str, *labels: Label) -> None:
         self.page.prose(section, [Phrase(self.author.fill(text, self.slots), labels)])
@@ -231,6 +342,8 @@ class _Body:
             self.author.one(each) if isinstance(each, list) else each
             for each in (source["findings"] if self.guided is None else [source["findings"]])
         ]
+        chosen = self._free(chosen)
+        said = self.planted.get("rad_find", [])
         if self.leading:
             chosen[0] = self.leading
         if self.about.get("rad_technique") == "not_performed":
@@ -239,8 +352,13 @@ class _Body:
         if lead and any(":" in each for each in chosen):
             self.page.line("rad_find", "FINDINGS: ")
             self.page.gap()
+            for phrase in said:
+                self.page.prose("rad_find", [phrase])
             for each in chosen:
                 self._line("rad_find", each)
+        elif said:
+            texts = [Phrase(self.author.fill(each, self.slots)) for each in chosen]
+            self.page.prose("rad_find", [*([lead.strip()] if lead else []), *said, *texts])
         else:
             text = self.author.fill(" ".join(chosen), self.slots)
             self.page.prose("rad_find", [Phrase(lead + text)])
@@ -250,6 +368,16 @@ class _Body:
         if self.about.get("rad_technique") == "not_performed":
             self.impression = "Nondiagnostic examination, terminated early."
             self.short = "study not completed"
+            return
+        if "rad_imp" in self.planted:
+            self.impression = " ".join(each.text for each in self.planted["rad_imp"])
+            return
+        if "rad_find" in self.planted:
+            self.impression = "As described above."
+            return
+        if self.mute is not None:
+            free = self._free([self._filled(each) for each in self.kind["norm"]])
+            self.impression = self.author.one(free) if free else "As described above."
             return
         if self.guided is not None:
             self.impression = self._filled(self.author.one(self.guided["norm"]))
