@@ -167,6 +167,20 @@ def test_an_altered_run_is_not_made_again(home: Path) -> None:
     assert "call 2 (policy_search)" in found.trouble
 
 
+def test_a_run_of_another_form_is_said_to_be_one_and_not_to_be_altered(home: Path) -> None:
+    path = folder(home) / cells.TRACE
+    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":1'))
+    found, other = api.verify(home / "runs")
+    assert (found.state, found.faults, other.state) == ("of another form", (), "whole")
+    (again,) = api.replay(folder(home))
+    assert "is written in form 1 by an earlier version" in again.trouble
+    shown = chartproof("verify", home / "runs")
+    assert shown.returncode == 1
+    assert "1 whole, 1 of another form" in shown.stdout
+    assert "nothing but its chain was checked" in shown.stdout
+    assert "the version of chartproof that wrote it" in shown.stderr
+
+
 def test_two_folders_of_the_same_run_are_told(home: Path) -> None:
     shutil.copytree(folder(home), folder(home).with_name("2"))
     found = api.verify(home / "runs")
@@ -205,7 +219,9 @@ def test_grades_beside_a_trace_belong_to_it_or_are_told(
 @pytest.mark.parametrize(
     ("damage", "state"),
     [
-        (lambda raw: raw[:-9], "whole"),  # torn by a kill: it is graded again
+        (lambda raw: raw, "whole"),
+        (lambda raw: raw[:-9], "cut off"),  # torn by a kill: it is graded again
+        (lambda raw: raw[:-1], "cut off"),
         (lambda raw: b"{" + raw, "faulty"),
         (lambda raw: raw.replace(b'","reason"', b'" ,"reason"'), "faulty"),
         (lambda raw: raw.replace(b'"ungraded"', b'"ungradef"'), "faulty"),
@@ -219,6 +235,8 @@ def test_a_damaged_line_of_grades_is_told(
     path.write_bytes(damage(path.read_bytes()))
     (found,) = api.verify(folder(home))
     assert found.state == state
+    torn = "grades.jsonl, line 1 is torn: its grader was killed; grading again mends it"
+    assert (found.notes == (torn,)) == (state == "cut off")
 
 
 def test_a_query_that_the_deadline_ended_is_counted_and_no_difference(

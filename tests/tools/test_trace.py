@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 
 from chartproof.errors import RunError
 from chartproof.records.trace import (
+    FORM,
     Answer,
+    Artefact,
     Called,
     Ended,
+    Entry,
     Event,
     Reported,
     Row,
     Scope,
     Started,
     Trace,
+    Turn,
 )
 from chartproof.tools import render
 from chartproof.tools.trace import TraceWriter, examine, read, verify
@@ -165,3 +169,61 @@ def test_events_in_an_order_that_no_run_gives_are_told(
 ) -> None:
     path = write(tmp_path / "trace.jsonl", tuple(EVENTS[n] for n in order))
     assert [str(fault) for fault in examine(path).faults] == [f"trace.jsonl, {what}."]
+
+
+def written_by_another_version(path: Path, form: int) -> Path:
+    """A trace whose events hold a field that this version does not know, soundly chained."""
+    previous = "0" * 64
+    lines: list[str] = []
+    for n in range(3):
+        event = '{"kind":"ended","mood":"good","outcome":"reported","reason":"","seconds":1.0}'
+        body = f'{{"event":{event},"n":{n},"previous":"{previous}"'
+        previous = hashlib.sha256(f"{body}}}".encode()).hexdigest()
+        lines.append(f'{body},"hash":"{previous}","schema":{form}}}\n')
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize(("form", "age"), [(FORM - 1, "an earlier"), (FORM + 1, "a later")])
+def test_a_trace_of_another_form_is_told_from_an_altered_one(
+    tmp_path: Path, form: int, age: str
+) -> None:
+    path = written_by_another_version(tmp_path / "trace.jsonl", form)
+    said = (
+        f"trace.jsonl is written in form {form} by {age} version of chartproof; this one reads "
+        f"form {FORM}."
+    )
+    assert (verify(path), examine(path).faults) == (said, ())
+    with pytest.raises(RunError, match="the version of chartproof that wrote it") as caught:
+        read(path)
+    assert caught.value.what == said
+    path.write_bytes(path.read_bytes().replace(b'"good"', b'"food"', 1))
+    assert examine(path).form is None
+    assert examine(path).faults[0].line == 1
+
+
+def test_a_form_that_one_line_alone_tells_is_an_alteration(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.jsonl")
+    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3', 1))
+    assert (examine(path).form, examine(path).faults[0].line) == (None, 1)
+
+
+def test_what_an_event_holds_changes_only_with_the_number_of_its_form() -> None:
+    kinds = (Entry, Started, Called, Turn, Reported, Ended, Answer, Artefact, Row, Scope)
+    held = {kind.__name__: " ".join(sorted(kind.model_fields)) for kind in kinds}
+    assert (FORM, held) == (
+        2,
+        {
+            "Entry": "event hash n previous schema_",
+            "Started": "arm attempt case digests kind system",
+            "Called": "answer arguments call digest kind milliseconds refused tool",
+            "Turn": "cost_usd kind model tokens_cached tokens_in tokens_out",
+            "Reported": "kind text",
+            "Ended": "kind outcome reason seconds",
+            "Answer": "columns files notes rows scope text",
+            "Artefact": "name sha256 size",
+            "Row": "cells ref",
+            "Scope": "complete covered encounters items known_by page pages since tables total "
+            "uncovered until",
+        },
+    )

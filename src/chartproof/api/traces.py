@@ -28,6 +28,7 @@ from chartproof.tools import corpus
 from chartproof.tools.python import Shell
 from chartproof.tools.replay import Replayed, shell_was_on
 from chartproof.tools.replay import replay as make_again
+from chartproof.tools.trace import OTHER_FORM
 
 Count = Callable[[int, int], None]
 """Progress: how many are done, how many there are."""
@@ -40,8 +41,9 @@ def _silent(_done: int, _all: int) -> None:
 def verify(paths: Sequence[Path] | Path, *, progress: Count = _silent) -> list[Verified]:
     """Check every byte of finished runs: hash chain, digests, schema, cell, report, grades.
 
-    A run that was killed is `cut off`, and what stands of it is proved; one that was altered is
-    `faulty`, and each fault names file, line, event and what is wrong.
+    A run that was killed, or whose grader was, is `cut off`, and what stands of it is proved; one
+    that was altered is `faulty`, and each fault names file, line, event and what is wrong. A run of
+    another version may be `of another form`: its chain holds, and nothing more can be told here.
 
     Args:
         paths: Folders of runs or of studies, or one of them.
@@ -50,11 +52,11 @@ def verify(paths: Sequence[Path] | Path, *, progress: Count = _silent) -> list[V
     Raises:
         SpecError: There is no run there.
     """
-    found = _folders(paths)
+    every = _folders(paths)
     done: list[Verified] = []
     first: dict[tuple[str | int, ...], Path] = {}
-    for n, folder in enumerate(found):
-        progress(n, len(found))
+    for n, folder in enumerate(every):
+        progress(n, len(every))
         checked = proofs.verify(folder)
         faults = list(checked.found.faults) or _beside(folder, checked)
         if checked.cell is not None:
@@ -64,15 +66,24 @@ def verify(paths: Sequence[Path] | Path, *, progress: Count = _silent) -> list[V
             if other != folder:
                 what = f"is of the same run as {other}"
                 faults.append(Fault(file=cells.CELL, event="the file", what=what))
-        state = "faulty" if faults else checked.found.state
-        done.append(checked.found.model_copy(update={"faults": tuple(faults), "state": state}))
-    progress(len(found), len(found))
+        found = checked.found.model_copy(update={"faults": tuple(faults)})
+        done.append(_graded(folder, found.model_copy(update={"state": "faulty"} if faults else {})))
+    progress(len(every), len(every))
     return done
 
 
 def _folders(paths: Sequence[Path] | Path) -> list[Path]:
     given = [paths] if isinstance(paths, Path) else paths
     return list(dict.fromkeys(each for path in given for each in proofs.folders(path)))
+
+
+def _graded(folder: Path, found: Verified) -> Verified:
+    """The same, with a word of a grade that was being written when its grader was killed."""
+    line = grades.torn(folder) if found.state == "whole" else None
+    if line is None:
+        return found
+    told = f"{grades.NAME}, line {line} is torn: its grader was killed; grading again mends it"
+    return found.model_copy(update={"state": "cut off", "notes": (*found.notes, told)})
 
 
 def _beside(folder: Path, checked: proofs.Checked) -> list[Fault]:
@@ -149,6 +160,8 @@ def _again(
     jail: "_Jail",
 ) -> Again:
     checked = proofs.verify(folder)
+    if checked.found.state == "of another form":
+        return Again(folder, trouble=f"{checked.found.notes[0]}. {OTHER_FORM}")
     if checked.found.faults or checked.trace is None or checked.trace.started is None:
         told = str(checked.found.faults[0]) if checked.found.faults else "It holds no event."
         return Again(folder, trouble=f"The run is not sound. {told}")

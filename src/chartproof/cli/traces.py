@@ -25,6 +25,7 @@ def verify(runs: Runs = None, every: All = False, home: options.Home = options.H
     killed is no fault: what stands of it is proved, and said to be cut off.
     """
     from chartproof.api import traces
+    from chartproof.tools.trace import OTHER_FORM
 
     with screen.progress("Verify") as progress:
         found = traces.verify(_chosen(runs, every, home), progress=progress)
@@ -35,7 +36,7 @@ def verify(runs: Runs = None, every: All = False, home: options.Home = options.H
         f"{len(found)} runs with {events:,} events: {said}.", highlight=False, soft_wrap=True
     )
     for each in found:
-        if each.notes and (each.state == "cut off" or len(found) == 1):
+        if each.notes and (each.state in _TOLD or len(found) == 1):
             screen.out.print(
                 f"{each.folder}: {'; '.join(each.notes)}", markup=False, soft_wrap=True
             )
@@ -49,9 +50,18 @@ def verify(runs: Runs = None, every: All = False, home: options.Home = options.H
             "Do not score them: take them from a copy, or remove their folders and run again.",
         )
         raise typer.Exit(1)
+    if counts["of another form"]:
+        screen.complain(
+            f"{counts['of another form']} of {len(found)} runs are of another form than this "
+            "version reads: that they were not altered cannot be told.",
+            OTHER_FORM,
+        )
+        raise typer.Exit(1)
 
 
-_STATES = ("whole", "cut off", "faulty")
+_STATES = ("whole", "cut off", "faulty", "of another form")
+_TOLD = ("cut off", "of another form")
+"""States of which the notes of every run are printed."""
 
 
 def replay(

@@ -107,8 +107,15 @@ def _rank(grade: Grade) -> tuple[bool, int]:
     return grade.grade == "ungraded", ORDER.index(grade.by)
 
 
+def torn(folder: Path) -> int | None:
+    """Number of the last line, where a kill cut it off; None where all are whole."""
+    path = folder / NAME
+    *whole, rest = path.read_bytes().split(b"\n") if path.exists() else (b"",)
+    return len(whole) + 1 if rest else None
+
+
 def faults(folder: Path, run: str, claims: Mapping[str, str]) -> tuple[Fault, ...]:
-    """What of the grades beside a trace does not belong to it; a line torn by a kill is no fault.
+    """What of the grades beside a trace does not belong to it; for a line that is torn see `torn`.
 
     Args:
         folder: Of the run.

@@ -4,7 +4,7 @@ from typing import Literal
 
 from chartproof.records.record import Record
 
-State = Literal["whole", "cut off", "faulty"]
+State = Literal["whole", "cut off", "faulty", "of another form"]
 
 
 class Fault(Record):
@@ -33,7 +33,8 @@ class Verified(Record):
 
     Attributes:
         folder: Of the run.
-        state: `whole`; `cut off`, where the run was killed and what stands is sound; or `faulty`.
+        state: `whole`; `cut off`, where the run or its grader was killed and what stands is sound;
+            `faulty`; or `of another form`, where another version wrote it and this one cannot tell.
         events, calls: How many stand.
         faults: Everything that is wrong.
         notes: What is worth knowing and no fault: bytes of an event that a kill lost.

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from chartproof.records.record import Document, Record
+from chartproof.records.record import Record
 
 
 class Row(Record):
@@ -137,9 +137,17 @@ class Ended(Record):
 Event = Annotated[Started | Called | Turn | Reported | Ended, Field(discriminator="kind")]
 
 
-class Entry(Document):
+FORM: Literal[2] = 2
+"""Form of a trace's lines; raised with each change of what an event holds.
+
+1 was written while that still changed from day to day, so that not all its lines can be read back.
+"""
+
+
+class Entry(Record):
     """One line of `trace.jsonl`: an event chained to the one before."""
 
+    schema_: Literal[2] = Field(default=FORM, alias="schema")
     n: int
     previous: str
     event: Event
@@ -209,4 +217,4 @@ def chained(n: int, previous: str, event: Event) -> tuple[str, str]:
     """
     body = canonical({"event": event.model_dump(mode="json"), "n": n, "previous": previous})
     proof = hashlib.sha256(body.encode()).hexdigest()
-    return f'{body[:-1]},"hash":"{proof}","schema":1}}', proof
+    return f'{body[:-1]},"hash":"{proof}","schema":{FORM}}}', proof

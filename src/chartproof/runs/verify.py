@@ -15,7 +15,7 @@ from chartproof.records.proof import Fault, State, Verified
 from chartproof.records.trace import Trace, digest
 from chartproof.runs import cells
 from chartproof.tools import corpus
-from chartproof.tools.trace import Examined, examine
+from chartproof.tools.trace import Examined, examine, written_in
 
 
 def folders(path: Path) -> list[Path]:
@@ -48,7 +48,8 @@ def verify(folder: Path) -> Checked:
     """Check all that a run left in its folder.
 
     A run that was killed is `cut off`: what stands of it is proved, and at most the event in flight
-    is lost. Where a `cell.json` says that the run came to its end, a missing end is a fault.
+    is lost. Where a `cell.json` says that the run came to its end, a missing end is a fault. Of a
+    trace that another version wrote, `of another form`, the chain alone is checked.
     """
     faults: list[Fault] = []
     cell = _cell(folder, faults)
@@ -57,6 +58,9 @@ def verify(folder: Path) -> Checked:
     except RunError as error:
         faults.append(_of(cells.TRACE, f"cannot be checked: {error.what}"))
         return Checked(Verified(folder=str(folder), state="faulty", faults=tuple(faults)))
+    if found.form is not None:
+        told = f"{cells.TRACE} {written_in(found.form)}; nothing but its chain was checked"
+        return Checked(Verified(folder=str(folder), state="of another form", notes=(told,)))
     trace = found.trace
     faults += found.faults
     ended = trace.ended is not None

@@ -15,6 +15,7 @@ from pydantic_core import from_json
 from chartproof.errors import RunError
 from chartproof.records.proof import Fault
 from chartproof.records.trace import (
+    FORM,
     GENESIS,
     Called,
     Ended,
@@ -104,6 +105,8 @@ class Examined:
     Attributes:
         trace: The events that could be read.
         faults: Everything in the file that is not as it was written.
+        form: In which its lines are written; None where they are in the form of this version, or no
+            sound chain of another. Of another form no event can be read, and no fault told.
         lost: Bytes after the last whole line: the beginning of an event that a kill cut off.
         proof: Hash of the last event.
     """
@@ -112,6 +115,7 @@ class Examined:
     faults: tuple[Fault, ...]
     lost: int
     proof: str
+    form: int | None = None
 
 
 def examine(path: Path) -> Examined:
@@ -124,6 +128,9 @@ def examine(path: Path) -> Examined:
         RunError: There is no trace, or it cannot be read.
     """
     *whole, rest = _bytes(path).split(b"\n")
+    form = _other_form(whole)
+    if form is not None:
+        return Examined(Trace(events=()), (), 0, GENESIS, form)
     events: list[Event] = []
     faults: list[Fault] = []
     before = frozenset((GENESIS,))
@@ -157,6 +164,9 @@ def read(path: Path) -> Trace:
         RunError: There is no trace, a line is not an event, or the chain does not hold.
     """
     *whole, rest = _bytes(path).split(b"\n")
+    form = _other_form(whole)
+    if form is not None:
+        raise RunError(f"{path.name} {written_in(form)}.", remedy=OTHER_FORM)
     events: list[Event] = []
     previous = GENESIS
     for n, raw in enumerate(whole):
@@ -175,6 +185,8 @@ def verify(path: Path) -> str | None:
         found = examine(path)
     except RunError as error:
         return error.what
+    if found.form is not None:
+        return f"{path.name} {written_in(found.form)}."
     if found.faults:
         return str(found.faults[0])
     if found.trace.torn:
@@ -201,6 +213,40 @@ def named(event: Event) -> str:
 
 Recorder = Callable[[Event], None]
 """Where the gateway puts its events: `TraceWriter.write`, or the `append` of a list."""
+
+
+OTHER_FORM = "Read it with the version of chartproof that wrote it, or run again."
+
+
+def written_in(form: int) -> str:
+    """What is to be said of a trace of another form, as half a sentence."""
+    age = "an earlier" if form < FORM else "a later"
+    return f"is written in form {form} by {age} version of chartproof; this one reads form {FORM}"
+
+
+def _other_form(lines: list[bytes]) -> int | None:
+    """The form of lines that another version wrote; None if it is ours, or the chain does not hold.
+
+    Whatever a line says, its hash is that of the bytes before it.
+    """
+    previous, form = GENESIS, 0
+    for n, line in enumerate(lines):
+        found = _ANY_FORM.fullmatch(line)
+        if found is None:
+            return None
+        body, place, before, proof, said = found.groups()
+        if (int(place), before.decode(), int(said)) != (n, previous, form or int(said)):
+            return None
+        form, previous = int(said), proof.decode()
+        if form == FORM or hashlib.sha256(body + b"}").hexdigest() != previous:
+            return None
+    return form or None
+
+
+_ANY_FORM = re.compile(
+    rb'(\{"event":\{.*\},"n":(\d{1,9}),"previous":"([0-9a-f]{64})"),"hash":"([0-9a-f]{64})",'
+    rb'"schema":(\d{1,4})\}'
+)
 
 
 @dataclass(frozen=True, slots=True)
