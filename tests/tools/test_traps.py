@@ -601,8 +601,8 @@ def test_a_culture_without_growth_is_told_from_one_with_several_rows(ask: Agent)
 
 def test_no_tool_tells_who_documented_as_who_performed(ask: Agent) -> None:
     needed = {"lab_items": {"label": "%"}, "chart_items": {"label": "%"}, "labs": {"items": ["%"]},
-              "charted": {"items": ["%"]}, "search_notes": {"words": "ct"},
-              "read_note": {"note_id": NOTE}}  # fmt: skip
+              "charted": {"items": ["%"]}, "lab_trend": {"items": ["%"]},
+              "search_notes": {"words": "ct"}, "read_note": {"note_id": NOTE}}  # fmt: skip
     cells: set[str] = set()
     for tool in TOOLS:
         if tool.reads == "chart":

@@ -13,6 +13,7 @@ from chartproof.tools import (
     policy,
     python,
     sql,
+    trend,
 )
 from chartproof.tools.tool import Tool
 
@@ -20,6 +21,7 @@ TOOLS: tuple[Tool, ...] = (
     *encounters.TOOLS,
     *codes.TOOLS,
     *labs.TOOLS,
+    *trend.TOOLS,
     *microbiology.TOOLS,
     *medications.TOOLS,
     *orders.TOOLS,
