@@ -57,13 +57,16 @@ class Corpus:
         self.policies = dict(sorted(policies.items()))
         self._lock = Lock()
 
-    def search(self, query: str, limit: int, document: str | None = None) -> Found:
+    def search(
+        self, query: str, limit: int, document: str | None = None, *, skip: int = 0
+    ) -> Found:
         """The lines that hold any of the words, best first; any text is a safe query.
 
         Args:
             query: Words. What is no letter, digit or underscore sets them apart.
             limit: Lines at most.
             document: Only in this one.
+            skip: Of the lines found, so many better ones are left out.
         """
         words = list(dict.fromkeys(re.findall(r"\w+", query.lower())))
         if not words:
@@ -77,8 +80,8 @@ class Corpus:
             ((total,),) = self._index.execute(f"select count(*) from lines where {where}", given)
             rows = self._index.execute(
                 f"select document, line, bm25(lines), snippet(lines, 3, '', '', '…', {TOKENS}) "
-                f"from lines where {where} order by 3, document, line limit ?",
-                (*given, limit),
+                f"from lines where {where} order by 3, document, line limit ? offset ?",
+                (*given, limit, skip),
             ).fetchall()
         return Found(
             tuple(Hit(d, n, -score, text) for d, n, score, text in rows), total, len(words)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
@@ -135,7 +135,7 @@ def listed(
     found = chart.query(query, bound)
     if not found and asked.page > 1:
         total = chart.query(f"select count(*) as total_ from ({sql})", bound)[0]["total_"]
-        _refuse_page(asked.page, total)
+        refuse_page(asked.page, total)
     total = int(found[0]["total_"]) if found else 0
     return answered(chart, found, asked, columns=columns, total=total)
 
@@ -203,7 +203,7 @@ def answered(
 def page_of(rows: Sequence[dict[str, Any]], page: int) -> list[dict[str, Any]]:
     """A page of rows that are in memory already."""
     if page > 1 and (page - 1) * PAGE >= len(rows):
-        _refuse_page(page, len(rows))
+        refuse_page(page, len(rows))
     return list(rows[(page - 1) * PAGE : page * PAGE])
 
 
@@ -271,9 +271,19 @@ def _need(chart: Chart, tables: Sequence[str], bound: dict[str, Any]) -> None:
                 )
 
 
-def _refuse_page(page: int, total: int) -> None:
+def refuse_page(page: int, total: int, pages: int | None = None) -> NoReturn:
+    """Refuse a page that is not there.
+
+    Args:
+        page: Which was asked for.
+        total: Rows that there are.
+        pages: That they make; None where each has as many rows as pages have by default.
+
+    Raises:
+        ToolRefusal: Always.
+    """
     raise ToolRefusal(
-        f"There is no page {page}: {total} rows make {max(1, -(-total // PAGE))}.",
+        f"There is no page {page}: {total} rows make {pages or max(1, -(-total // PAGE))}.",
         remedy="Ask for an earlier page.",
     )
 

@@ -9,12 +9,12 @@ from chartproof.errors import ToolRefusal
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Answer, Row, Scope
 from chartproof.tools.corpus import WORDS, Corpus
-from chartproof.tools.listing import page_of
+from chartproof.tools.listing import page_of, refuse_page
 from chartproof.tools.render import CELL, PAGE, plain
-from chartproof.tools.tool import Paged, Request, Tool, Word
+from chartproof.tools.tool import Paged, Tool, Word
 
 HITS = 20
-"""Lines that a search shows, the best first."""
+"""Lines on a page of a search, the best first."""
 LONGEST = 20_000
 """Characters of a query."""
 
@@ -23,9 +23,12 @@ class PolicyList(Paged):
     """Nothing to choose."""
 
 
-class PolicySearch(Request):
+class PolicySearch(Paged):
     """What to look for."""
 
+    page: int = Field(
+        default=1, ge=1, le=1_000_000, description=f"Page of {HITS} lines, the best on page 1."
+    )
     query: str = Field(
         min_length=1,
         max_length=LONGEST,
@@ -83,7 +86,12 @@ def policy_search(corpus: Corpus, request: PolicySearch) -> Answer:
     Each line is shown with the heading above it; of a long line, the part that fits.
     """
     only = None if request.document is None else _document(corpus, request.document).id
-    found = corpus.search(request.query, HITS, only)
+    found = corpus.search(request.query, HITS, only, skip=(request.page - 1) * HITS)
+    # of a query that was not looked for whole, no page is the last of what there is
+    whole = found.words <= WORDS
+    pages = max(1, -(-found.total // HITS)) if whole else 1
+    if request.page > pages:
+        refuse_page(request.page, found.total, pages)
     rows = [
         {
             "ref": f"policy: {hit.document} L{hit.line}",
@@ -94,20 +102,26 @@ def policy_search(corpus: Corpus, request: PolicySearch) -> Answer:
         }
         for hit in found.hits
     ]
-    more = found.total - len(rows)
     notes = (
-        *((f"the best {len(rows)} of {found.total} lines: name rarer words",) if more else ()),
         *(
-            (f"of {found.words} different words the first {WORDS} were looked for",)
-            if found.words > WORDS
-            else ()
+            ()
+            if whole
+            else (
+                f"of {found.words} different words the first {WORDS} were looked for; the best "
+                f"{len(rows)} of {found.total} lines are shown",
+            )
         ),
         *(() if found.words else ("the query holds no word",)),
         *(() if rows or not found.words else ("no line holds any of these words",)),
     )
     answer = _answer(rows, 1, ("title", "section", "text"), items=(request.query,), notes=notes)
     scope = answer.scope.model_copy(
-        update={"complete": not more and found.words <= WORDS, "total": found.total}
+        update={
+            "complete": whole and pages == 1,
+            "page": request.page,
+            "pages": pages,
+            "total": found.total,
+        }
     )
     return answer.model_copy(update={"scope": scope})
 

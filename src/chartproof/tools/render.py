@@ -98,7 +98,9 @@ def refusal(call: int, tool: str, what: str, remedy: str) -> str:
 def _extent(answer: Answer) -> str:
     shown, scope = len(answer.rows), answer.scope
     if scope.pages > 1:
-        first = (scope.page - 1) * PAGE + 1
+        # a page is as long as its tool makes it; only the last may be shorter
+        last = scope.page == scope.pages
+        first = scope.total - shown + 1 if last else (scope.page - 1) * shown + 1
         span = f"rows {first}–{first + shown - 1} of {scope.total}"
         return f"{span} · page {scope.page} of {scope.pages}"
     noun = "row" if shown == 1 else "rows"

@@ -67,7 +67,10 @@ class Desk:
         """Table that the store does not cover → an answer that says so."""
 
     def ask(self, tool: str, **arguments: Any) -> Answer:
-        """Call a tool and read all pages of its answer. The same call is made once."""
+        """Call a tool and read all pages of its answer; of a search for policies, the first.
+
+        The same call is made once.
+        """
         given = {k: _plain(v) for k, v in arguments.items() if v is not None and v != []}
         key = f"{tool} {sorted(given.items())}"
         if key not in self._kept:
@@ -79,7 +82,8 @@ class Desk:
             return Answer(call=0, tool=tool, refused=True, notes=("there is no such tool",))
         first = read(self._exchange(tool, given))
         rows, calls, complete = list(first.rows), list(first.calls), first.complete
-        for page in range(2, min(first.pages, _MOST_PAGES) + 1):
+        most = _MOST_PAGES if tool != "policy_search" else 1  # its best lines come first
+        for page in range(2, min(first.pages, most) + 1):
             more = read(self._exchange(tool, {**given, "page": page}))
             rows += more.rows
             calls += more.calls
