@@ -4,14 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.rules.ward import HADM, SUBJECT, Ward, at
 
-from chartproof.catalog.read import ScenarioFolder, read_folder, scenario
+from chartproof.catalog.read import ScenarioFolder, read_folder, scenario, scenario_ids
 from chartproof.errors import SpecError
+from chartproof.hospital.dictionaries import dictionaries
 from chartproof.records.case import Anchor
 from chartproof.records.notes import Measured, Validity
 from chartproof.rules.engine import evaluate, from_facts
-from chartproof.rules.lint import lint
+from chartproof.rules.lint import Dictionaries, lint, spans
 
 SCENARIO = """
 schema: 1
@@ -20,7 +23,7 @@ title: Fever
 specialty: infectious disease
 skills: [score_threshold_computation]
 anchor: admission
-query: Did patient {subject_id} run a fever in admission {hadm_id}?
+query: Did patient {subject_id} run a fever in the first three days of admission {hadm_id}?
 definitions: []
 anchors:
   admittime: select admittime from admissions where hadm_id = $hadm_id
@@ -40,7 +43,7 @@ required_sources:
 required_findings: []
 governing: []
 must_do:
-  - {id: D1, weight: 1, text: Looked., applies_when: highest is not null or not chills or chills}
+  - {id: D1, weight: 7, text: Looked., applies_when: highest is not null or not chills or chills}
 must_not: []
 traps: []
 sampling: {eligible: select 1, note: none}
@@ -268,10 +271,14 @@ def test_a_sound_scenario_has_no_gaps(write: Any) -> None:
         ("if_readings_differ: AMB-1", "if_readings_differ: AMB-9", "AMB-9"),
         ("governing: []", "governing: [nothing-2020]", "nothing-2020"),
         ("until: admittime + 3 d", "until: dischtime", "`dischtime`"),
-        ("weight: 1", "weight: -1", "must-do with the weight -1"),
+        ("weight: 7", "weight: -7", "must-do with the weight -7"),
         ("is not null or not chills or chills}", "is null}", "No must-do applies"),
         ("{hadm_id}?", "{ward}?", "ward"),
         ("id: YES-1", "id: NO-1", "twice"),
+        ("when: chills,", "when: Hot,", "AMB-1 holds when YES-1 does"),
+        ("admittime + 3 d", "admittime + 5 d", "nobody can know it"),
+        ("weight: 7", "weight: 17", "weigh 17 together"),
+        ("{table: chartevents, encounter", "{table: chartevent, encounter", "is no table"),
         ("hot: coalesce", "chills: coalesce", "a fact and a derived value"),
         (", default: false}", "}", "no default"),
     ],
@@ -279,12 +286,51 @@ def test_a_sound_scenario_has_no_gaps(write: Any) -> None:
 def test_lint_finds_each_kind_of_gap(write: Any, old: str, new: str, word: str) -> None:
     assert old in SCENARIO
     try:
-        found = lint(write(SCENARIO.replace(old, new)), states=400)
+        found = [each.what for each in lint(write(SCENARIO.replace(old, new)), states=400)]
     except SpecError as error:
         found = [error.what]
     assert any(word in each for each in found)
 
 
-@pytest.mark.parametrize("id_", ["post-ct-aki", "renal-trajectory"])
-def test_the_kidney_scenarios_have_no_gaps(id_: str) -> None:
-    assert lint(scenario(id_), states=2000) == []
+def test_lint_names_file_line_and_remedy(write: Any) -> None:
+    (fault,) = lint(write(SCENARIO.replace("governing: []", "governing: [none-2020]")), states=200)
+    line = SCENARIO.splitlines().index("governing: []") + 1
+    assert (fault.place, fault.remedy) == (
+        f"scenario.yaml, line {line}",
+        "`chartproof policy list` names the documents.",
+    )
+
+
+def test_lint_runs_the_facts_on_a_bare_chart(write: Any) -> None:
+    (fault,) = lint(write(facts=FACTS.replace("as chills", "as shivers")), states=200)
+    assert fault.file == "facts.sql"
+    assert "lacks ['chills'], has besides ['shivers']" in fault.what
+
+
+def test_lint_looks_items_and_codes_up(write: Any) -> None:
+    items = "{table: labevents, encounter: anchor, items: ['50912', '59999']}"
+    codes = "{table: diagnoses_icd, encounter: anchor, items: [N17%, N18.6, N99]}"
+    text = SCENARIO.replace("required_findings", f"  - {items}\n  - {codes}\nrequired_findings")
+    known = Dictionaries(
+        items=frozenset({50912}), codes={"diagnoses": frozenset({"N179", "N186"})}
+    )  # fmt: skip
+    found = [each.what for each in lint(write(text), known=known, states=200)]
+    assert found == [
+        "No item of labevents is `59999`.",
+        "No diagnoses code is `N99`.",
+        "There is no item 223762.",
+    ]
+
+
+@given(hours=st.integers(1, 400), unit=st.sampled_from(("h", "hours", "-hour", " h")))
+def test_a_span_of_time_is_found_in_a_text(hours: int, unit: str) -> None:
+    assert float(hours) in spans(f"Counted for {hours}{unit} after the study.")
+
+
+def test_spans_are_read_in_any_unit_and_in_words() -> None:
+    assert spans("3-12 months, ten days or 45 min") == {2190.0, 8760.0, 240.0, 0.75}
+
+
+@pytest.mark.parametrize("id_", scenario_ids())
+def test_no_scenario_of_the_catalogue_has_a_gap(id_: str) -> None:
+    assert lint(scenario(id_), known=dictionaries(), states=600) == []

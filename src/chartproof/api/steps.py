@@ -11,6 +11,7 @@ from pathlib import Path
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.scoring import Graded, graded
+from chartproof.api.workbench import refuse_faulty
 from chartproof.cases.build import build, candidates, load, planted_in
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
@@ -117,8 +118,8 @@ def run(
         progress: Told of each finished cell.
     """
     manifest = load(home / "cases")
-    for each in study.scenarios:
-        scenario(each)
+    asked = {*study.scenarios} or {case.scenario for case in manifest.cases}
+    refuse_faulty(sorted(asked))
     template = prompt(study.prompt)
     todo = studies.tasks(
         study,

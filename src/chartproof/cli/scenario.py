@@ -65,6 +65,31 @@ def show(id_: Annotated[str, typer.Argument(metavar="SCENARIO")]) -> None:
 
 
 @app.command()
+def lint(
+    asked: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCENARIO…", help="Ids, or folders; all of them unless given."),
+    ] = None,
+) -> None:
+    """Search scenarios for gaps: file, line, remedy. Status 1 if there is one."""
+    from chartproof.api.workbench import faults, folders
+
+    count = 0
+    for folder in folders(asked or ()):
+        for each in faults(folder):
+            count += 1
+            told = f"{folder.id}/{each.place}: {each.what} {each.remedy}"
+            screen.out.print(screen.literal(told), highlight=False, soft_wrap=True)
+    if count:
+        screen.complain(
+            "1 fault was found." if count == 1 else f"{count} faults were found.",
+            "A study does not run a scenario that has one.",
+        )
+        raise typer.Exit(1)
+    screen.out.print("No gap was found.")
+
+
+@app.command()
 def verdict(
     id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
     facts: Annotated[

@@ -1,12 +1,14 @@
 """The hospital's dictionaries and rosters: what codes and items mean, who works there."""
 
 import random
+from functools import cache
 
 import numpy as np
 
 from chartproof.hospital.encounters import provider
 from chartproof.hospital.rows import Rows
 from chartproof.hospital.vocabulary import drugs, table
+from chartproof.rules.lint import Dictionaries
 
 LABS_OF_THE_CHART = frozenset(
     (220228, 220545, 220546, 220602, 220615, 220621, 220645, 225624, 227442, 227443, 227457)
@@ -15,6 +17,16 @@ LABS_OF_THE_CHART = frozenset(
 
 ROSTERS = ("provider", "caregiver")
 DICTIONARIES = ("d_hcpcs", "d_icd_diagnoses", "d_icd_procedures", "d_labitems", "d_items")
+
+
+@cache
+def dictionaries() -> Dictionaries:
+    """The codes and items that the hospital knows; scenarios are proved against them."""
+    kinds = ("diagnoses", "procedures")
+    return Dictionaries(
+        items=frozenset(int(row["itemid"]) for row in table("items")),
+        codes={k: frozenset(row["icd_code"] for row in table(f"icd_{k}")) for k in kinds},
+    )
 
 
 def write(rows: Rows) -> None:

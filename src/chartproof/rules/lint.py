@@ -1,31 +1,369 @@
 """Search a scenario for gaps: a NULL predicate, a rule never reached, a name that is not known."""
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import duckdb
 
-from chartproof.catalog.read import ScenarioFolder, policies
+from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text
+from chartproof.chart.schema import tables
 from chartproof.errors import SpecError
-from chartproof.records.scenario import Scenario
+from chartproof.records.case import Anchor
+from chartproof.records.fault import Fault
+from chartproof.records.notes import Validity
+from chartproof.records.scenario import Criterion, Scenario
 from chartproof.rules.decide import decide
-from chartproof.rules.engine import OFFSET, UNITS, macros
+from chartproof.rules.engine import OFFSET, UNITS, evaluate, macros
 from chartproof.rules.readers import READERS
 from chartproof.rules.sample import Sampler
 
 STATES = 4000
-_ENCOUNTERS_NOTE = "an anchor, or an anchor ± N min|h|d"
+BUDGET = (7, 16)
+"""Sum of the positive weights of a rubric. Source: CliniCARE-Bench §4 (process score)."""
+_HOURS = {"min": 1 / 60, "h": 1.0, "d": 24.0}
+_CODED = {"diagnoses_icd": "diagnoses", "procedures_icd": "procedures"}
+_ITEMED = (
+    "labevents", "chartevents", "inputevents", "outputevents", "procedureevents", "datetimeevents",
+    "ingredientevents",
+)  # fmt: skip
+_ITEM = re.compile(r"(?<![\d.'-])(5[0-3]\d{3}|22\d{4}|230\d{3})(?![\d.'-])")
 
 
-def lint(folder: ScenarioFolder, *, states: int = STATES, seed: int = 0) -> list[str]:
-    """What is wrong with a scenario, in words; empty where nothing was found.
+@dataclass(frozen=True)
+class Dictionaries:
+    """What codes and items there are.
 
-    Unknown keys and wrong types are errors of reading (`catalog/read.py`) already. Random states
-    of the facts are put through derive, rules and `applies_when`: none may be NULL, each rule has
-    to be reached, the last rule has to hold always, and a must-do has to apply in every state.
+    Attributes:
+        items: Identifiers of laboratory and charted items.
+        codes: `diagnoses` and `procedures`: ICD codes without a point, of both versions.
     """
-    scenario = folder.scenario
-    found = [*_names(folder), *_ends(scenario)]
+
+    items: frozenset[int] = frozenset()
+    codes: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def has_code(self, kind: str, pattern: str) -> bool:
+        """Whether a code, or a beginning that ends in `%`, is one of them."""
+        known = self.codes.get(kind, frozenset[str]())
+        if not pattern.endswith("%"):
+            return pattern in known
+        return any(each.startswith(pattern[:-1]) for each in known)
+
+
+def lint(
+    folder: ScenarioFolder,
+    *,
+    known: Dictionaries | None = None,
+    states: int = STATES,
+    seed: int = 0,
+) -> list[Fault]:
+    """What is wrong with a scenario; empty where nothing was found.
+
+    Unknown keys and wrong types are errors of reading (`catalog/read.py`) already. `facts.sql` is
+    run on an empty chart. Random states of the facts are put through derive, rules and
+    `applies_when`: none may be NULL, each rule has to be reached, the last rule has to hold always,
+    and a must-do has to apply in every state.
+
+    Args:
+        folder: The scenario.
+        known: The dictionaries that codes and items are looked up in; None leaves them unproved.
+        states: How many random states.
+        seed: Of the states.
+    """
+    return [*_Lint(folder, known).faults(), *_states(_Lint(folder, known), states, seed)]
+
+
+class _Lint:
+    """One scenario, and the lines of its file."""
+
+    def __init__(self, folder: ScenarioFolder, known: Dictionaries | None) -> None:
+        self.folder = folder
+        self.scenario = folder.scenario
+        self.known = known
+        self.text = read_text(folder.path / "scenario.yaml")
+
+    def faults(self) -> Iterator[Fault]:
+        """Everything that can be found without a state of the facts."""
+        for search in (
+            self._twice, self._facts, self._readings, self._rules, self._criteria, self._policies,
+            self._slots, self._ends, self._told, self._vocabulary, self._query,
+        ):  # fmt: skip
+            yield from search()
+
+    def at(self, what: str, remedy: str, *path: str | int) -> Fault:
+        """A fault of scenario.yaml at a place in it."""
+        return Fault(file="scenario.yaml", line=line_of(self.text, path), what=what, remedy=remedy)
+
+    def _items(self) -> Iterator[tuple[str, str, int]]:
+        """Every id that must be given once: id, key, position."""
+        for key in ("rules", "required_findings", "traps", "must_do", "must_not"):
+            for n, each in enumerate(getattr(self.scenario, key)):
+                yield each.id, key, n
+
+    def _twice(self) -> Iterator[Fault]:
+        seen: set[str] = set()
+        for id_, key, n in self._items():
+            if id_ in seen:
+                yield self.at(f"The id {id_} is given twice.", "Give it another.", key, n)
+            seen.add(id_)
+
+    def _facts(self) -> Iterator[Fault]:
+        readings = {reading.id for reading in self.folder.notes}
+        for n, fact in enumerate(self.scenario.facts):
+            if fact.name in self.scenario.derive:
+                yield self.at(
+                    f"`{fact.name}` is a fact and a derived value.", "Rename one.", "facts", n
+                )
+            if fact.default is None and not fact.nullable:
+                yield self.at(
+                    f"Fact `{fact.name}` is not nullable and has no default.",
+                    "Set the value of an unremarkable patient as its default.",
+                    "facts", n,
+                )  # fmt: skip
+            for name in fact.notes:
+                if name not in readings:
+                    yield self.at(
+                        f"Fact `{fact.name}` names the reading `{name}`, which notes.yaml lacks.",
+                        "Name it there, or leave it out here.",
+                        "facts", n,
+                    )  # fmt: skip
+            for name in fact.tables:
+                if name not in tables():
+                    yield self.at(
+                        f"Fact `{fact.name}` is sought in `{name}`, which is no table.",
+                        "Name one of the 41 tables.",
+                        "facts", n,
+                    )  # fmt: skip
+
+    def _readings(self) -> Iterator[Fault]:
+        used = {name for fact in self.scenario.facts for name in fact.notes}
+        for reading in self.folder.notes:
+            if reading.id not in used:
+                yield Fault(
+                    file="notes.yaml", line=None, what=f"No fact names the reading `{reading.id}`.",
+                    remedy="Take it out, or name it under `notes` of a fact.",
+                )  # fmt: skip
+            if reading.kind not in READERS:
+                yield Fault(
+                    file="notes.yaml", line=None,
+                    what=f"Reading `{reading.id}` has the kind `{reading.kind}`, which no reader "
+                    "knows.",
+                    remedy=f"Known: {', '.join(sorted(READERS))}.",
+                )  # fmt: skip
+
+    def _rules(self) -> Iterator[Fault]:
+        scenario = self.scenario
+        facts = {fact.name for fact in scenario.facts}
+        ids = [rule.id for rule in scenario.rules]
+        alike: dict[str, str] = {}
+        for n, rule in enumerate(scenario.rules):
+            for name in rule.because:
+                if name not in facts:
+                    yield self.at(
+                        f"Rule {rule.id} rests on `{name}`, which is no fact.",
+                        "Name facts of this file.",
+                        "rules", n, "because",
+                    )  # fmt: skip
+            plain = re.sub(r"\s+", " ", rule.when.strip().lower())
+            if plain in alike:
+                yield self.at(
+                    f"Rule {rule.id} holds when {alike[plain]} does: the two are alike.",
+                    "Take one out; the first that holds gives the verdict.",
+                    "rules", n, "when",
+                )  # fmt: skip
+            alike.setdefault(plain, rule.id)
+        if scenario.rules[-1].when.strip().lower() != "true":
+            yield self.at(
+                f"The last rule, {ids[-1]}, does not hold always.",
+                "Let its `when` be 'true'.",
+                "rules", len(ids) - 1, "when",
+            )  # fmt: skip
+        if scenario.if_readings_differ is not None and scenario.if_readings_differ not in ids:
+            yield self.at(
+                f"if_readings_differ names {scenario.if_readings_differ}, which is no rule.",
+                f"Name one of {', '.join(ids)}.",
+                "if_readings_differ",
+            )
+
+    def _criteria(self) -> Iterator[Fault]:
+        groups: tuple[tuple[str, Sequence[Criterion], int], ...] = (
+            ("must_do", self.scenario.must_do, 1),
+            ("must_not", self.scenario.must_not, -1),
+        )
+        for key, criteria, sign in groups:
+            for n, each in enumerate(criteria):
+                if each.weight * sign <= 0:
+                    yield self.at(
+                        f"Criterion {each.id} is a {key.replace('_', '-')} with the weight "
+                        f"{each.weight}.",
+                        "A must-do has a positive weight, a must-not a negative one.",
+                        key, n,
+                    )  # fmt: skip
+        budget = sum(each.weight for each in self.scenario.must_do)
+        if not BUDGET[0] <= budget <= BUDGET[1]:
+            yield self.at(
+                f"The must-dos weigh {budget} together.",
+                f"A rubric's positive weights sum to {BUDGET[0]} to {BUDGET[1]}.",
+                "must_do",
+            )
+
+    def _policies(self) -> Iterator[Fault]:
+        corpus = policies()
+        for n, name in enumerate(self.scenario.governing):
+            if name not in corpus:
+                yield self.at(
+                    f"{name} governs, but is no policy.",
+                    "`chartproof policy list` names the documents.",
+                    "governing", n,
+                )  # fmt: skip
+
+    def _slots(self) -> Iterator[Fault]:
+        for name in re.findall(r"\{(\w+)\}", self.scenario.query):
+            if name not in ("subject_id", "hadm_id", "stay_id"):
+                yield self.at(
+                    f"The query has the slot {{{name}}}, which is not filled.",
+                    "Slots are {subject_id}, {hadm_id} and {stay_id}.",
+                    "query",
+                )
+
+    def _window_ends(self) -> Iterator[tuple[int, int, str, str]]:
+        """Source, window, key and text of every end that is given."""
+        for n, source in enumerate(self.scenario.required_sources):
+            for m, window in enumerate(source.windows):
+                for key in ("since", "until"):
+                    if (end := getattr(window, key)) is not None:
+                        yield n, m, key, end
+
+    def _ends(self) -> Iterator[Fault]:
+        """Window ends that name no anchor; `anchor_*` of facts.sql have to be declared too."""
+        when = datetime(2150, 1, 1)
+        anchors = self.scenario.anchors
+        columns = ", ".join(f"TIMESTAMP '{when}' as \"{name}\"" for name in anchors) or "1"
+        with duckdb.connect(config={"threads": 1}) as db:
+            for n, m, key, end in self._window_ends():
+                sql = OFFSET.sub(lambda hit: f"{hit[1]} interval {hit[2]} {UNITS[hit[3]]}", end)
+                try:
+                    db.execute(f"select ({sql})::timestamp from (select {columns})").fetchone()
+                except duckdb.Error:
+                    yield self.at(
+                        f"The window end `{end}` of {self.scenario.required_sources[n].table} is "
+                        "not an anchor, or an anchor ± N min|h|d.",
+                        f"Anchors are {', '.join(anchors) or 'none'}.",
+                        "required_sources", n, "windows", m, key,
+                    )  # fmt: skip
+
+    def _told(self) -> Iterator[Fault]:
+        """A window that an agent cannot know of: neither the query nor a governing digest has it.
+
+        What lies within a day of an anchor is not asked for: it is a margin of clocks.
+        """
+        corpus = policies()
+        digests = [corpus[name].lines for name in self.scenario.governing if name in corpus]
+        told = spans("\n".join([self.scenario.query, *(line for d in digests for line in d)]))
+        for n, m, key, end in self._window_ends():
+            for _, amount, unit in OFFSET.findall(end):
+                hours = int(amount) * _HOURS[unit]
+                if hours > 24 and not any(abs(hours - each) <= 0.03 * hours for each in told):
+                    yield self.at(
+                        f"The window end `{end}` stands neither in the query nor in a governing "
+                        "document, so nobody can know it.",
+                        "State it in one of them.",
+                        "required_sources", n, "windows", m, key,
+                    )  # fmt: skip
+
+    def _vocabulary(self) -> Iterator[Fault]:
+        """Tables, items and codes that do not exist."""
+        for n, source in enumerate(self.scenario.required_sources):
+            if source.table not in tables():
+                yield self.at(
+                    f"{source.table} is required, but is no table.",
+                    "Name one of the 41 tables.",
+                    "required_sources", n,
+                )  # fmt: skip
+            for m, item in enumerate(source.items):
+                if self.known is None:
+                    continue
+                kind = _CODED.get(source.table)
+                if kind and not self.known.has_code(kind, item.replace(".", "")):
+                    yield self.at(
+                        f"No {kind} code is `{item}`.",
+                        "Write it without a point, `%` for what may follow, or add it to the "
+                        "dictionary.",
+                        "required_sources", n, "items", m,
+                    )  # fmt: skip
+                if source.table in _ITEMED and not (
+                    item.isdigit() and int(item) in self.known.items
+                ):
+                    yield self.at(
+                        f"No item of {source.table} is `{item}`.",
+                        "`chartproof tool` finds items by their label.",
+                        "required_sources", n, "items", m,
+                    )  # fmt: skip
+        if self.known is None:
+            return
+        for number, line in enumerate(self.folder.facts_sql.splitlines(), 1):
+            for item in _ITEM.findall(line.split("--")[0]):
+                if int(item) not in self.known.items:
+                    yield Fault(
+                        file="facts.sql", line=number, what=f"There is no item {item}.",
+                        remedy="Correct the identifier.",
+                    )  # fmt: skip
+
+    def _query(self) -> Iterator[Fault]:
+        """facts.sql, readings and anchors on a chart that holds encounters and nothing else."""
+        try:
+            with _bare() as db:
+                evaluate(self.folder, _Blank(db), _SOMEBODY, validity=Validity())
+        except SpecError as error:
+            file = "facts.sql" if "facts.sql" in error.what else "scenario.yaml"
+            yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
+
+
+_SOMEBODY = Anchor(subject_id=90000001, hadm_id=80000001, stay_id=70000001)
+
+
+@dataclass(frozen=True)
+class _Blank:
+    """A chart in which nothing was recorded but encounters."""
+
+    db: duckdb.DuckDBPyConnection
+    subject_id: int = _SOMEBODY.subject_id
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection to it."""
+        return self.db.cursor()
+
+
+def _bare() -> duckdb.DuckDBPyConnection:
+    db = duckdb.connect(config={"threads": 1})
+    for spec in tables().values():
+        columns = [f'"{name}" {kind}' for name, kind in spec.columns.items()]
+        columns += ["row_ref VARCHAR"] if spec.per_patient else []
+        db.execute(f"create table {spec.name} ({', '.join(columns)})")
+    begins, ends = datetime(2150, 1, 1), datetime(2150, 1, 9)
+    who = {"subject_id": _SOMEBODY.subject_id}
+    visit = {**who, "hadm_id": _SOMEBODY.hadm_id}
+    stay = {**visit, "stay_id": _SOMEBODY.stay_id, "intime": begins, "outtime": ends}
+    patient = {**who, "gender": "F", "anchor_age": 60, "anchor_year": 2150}
+    admission = {**visit, "admittime": begins, "dischtime": ends, "hospital_expire_flag": 0}
+    for table, row in (
+        ("patients", {**patient, "anchor_year_group": "2014 - 2016"}),
+        ("admissions", admission),
+        ("icustays", stay),
+        ("edstays", stay),
+    ):
+        marks = ", ".join("?" * (len(row) + 1))
+        columns = ", ".join([*row, "row_ref"])
+        db.execute(
+            f"insert into {table} ({columns}) values ({marks})", [*row.values(), f"{table}:1"]
+        )
+    return db
+
+
+def _states(at: _Lint, states: int, seed: int) -> Iterator[Fault]:
+    """What random states of the facts show."""
+    scenario = at.scenario
     sampler = Sampler(scenario, seed)
     drawn = [sampler.state() for _ in range(states)]
     reached: set[str] = set()
@@ -36,97 +374,54 @@ def lint(folder: ScenarioFolder, *, states: int = STATES, seed: int = 0) -> list
             try:
                 outcomes = decide(db, scenario, part)
             except SpecError as error:
-                return [*found, error.what]
+                yield at.at(error.what, error.remedy, *_blamed(scenario, error.what))
+                return
             for state, outcome in zip(part, outcomes, strict=True):
                 reached.add(outcome.rule.id)
                 if not any(outcome.applies[each.id] for each in scenario.must_do):
-                    found.append(f"No must-do applies in the state {state}.")
-                    return found
-    found += [
-        f"Rule {rule.id} was reached in none of {states} states."
-        for rule in scenario.rules
-        if rule.id not in reached
-    ]
-    return found
-
-
-def _names(folder: ScenarioFolder) -> list[str]:
-    scenario = folder.scenario
-    facts = {fact.name for fact in scenario.facts}
-    rules = [rule.id for rule in scenario.rules]
-    readings = {reading.id: reading for reading in folder.notes}
-    items = [
-        *rules,
-        *(each.id for each in (*scenario.required_findings, *scenario.traps)),
-        *(each.id for each in (*scenario.must_do, *scenario.must_not)),
-    ]
-    found = [
-        f"The id {each} is given twice." for each in sorted(set(items)) if items.count(each) > 1
-    ]
-    found += [
-        f"Rule {rule.id} rests on `{name}`, which is no fact."
-        for rule in scenario.rules
-        for name in rule.because
-        if name not in facts
-    ]
-    found += [f"`{name}` is a fact and a derived value." for name in facts & set(scenario.derive)]
-    found += [
-        f"Fact `{fact.name}` names the reading `{name}`, which notes.yaml lacks."
-        for fact in scenario.facts
-        for name in fact.notes
-        if name not in readings
-    ]
-    used = {name for fact in scenario.facts for name in fact.notes}
-    found += [f"No fact names the reading `{name}`." for name in readings if name not in used]
-    found += [
-        f"Reading `{each.id}` has the kind `{each.kind}`, which no reader knows."
-        for each in folder.notes
-        if each.kind not in READERS
-    ]
-    if scenario.rules[-1].when.strip().lower() != "true":
-        found.append(f"The last rule, {rules[-1]}, does not hold always.")
-    if scenario.if_readings_differ is not None and scenario.if_readings_differ not in rules:
-        found.append(f"if_readings_differ names {scenario.if_readings_differ}, which is no rule.")
-    found += [
-        f"{name} governs, but is no policy."
-        for name in scenario.governing
-        if name not in policies()
-    ]
-    found += [
-        f"Criterion {each.id} is a must-{'do' if each in scenario.must_do else 'not'} with the "
-        f"weight {each.weight}."
-        for each in (*scenario.must_do, *scenario.must_not)
-        if (each.weight > 0) != (each in scenario.must_do)
-    ]
-    found += [
-        f"Fact `{fact.name}` is not nullable and has no default."
-        for fact in scenario.facts
-        if fact.default is None and not fact.nullable
-    ]
-    return found
-
-
-def _ends(scenario: Scenario) -> list[str]:
-    """Window ends that name no anchor; `anchor_*` columns of facts.sql have to be declared too."""
-    when = datetime(2150, 1, 1)
-    columns = ", ".join(f"TIMESTAMP '{when}' as \"{name}\"" for name in scenario.anchors) or "1"
-    found: list[str] = []
-    with duckdb.connect(config={"threads": 1}) as db:
-        for source in scenario.required_sources:
-            for end in (e for window in source.windows for e in (window.since, window.until)):
-                if end is None:
-                    continue
-                sql = OFFSET.sub(lambda m: f"{m[1]} interval {m[2]} {UNITS[m[3]]}", end)
-                try:
-                    db.execute(f"select ({sql})::timestamp from (select {columns})").fetchone()
-                except duckdb.Error:
-                    found.append(
-                        f"The window end `{end}` of {source.table} is not {_ENCOUNTERS_NOTE}."
+                    yield at.at(
+                        f"No must-do applies in the state {state}.",
+                        "Let one apply in every state.",
+                        "must_do",
                     )
-    unknown = re.findall(r"\{(\w+)\}", scenario.query)
-    found += [
-        f"The query has the slot {{{name}}}, which is not filled."
-        for name in unknown
-        if name not in ("subject_id", "hadm_id", "stay_id")
-    ]
+                    return
+    for n, rule in enumerate(scenario.rules):
+        if rule.id not in reached:
+            yield at.at(
+                f"Rule {rule.id} was reached in none of {states} states.",
+                "Take it out, or put it before the rule that hides it.",
+                "rules", n,
+            )  # fmt: skip
+
+
+def _blamed(scenario: Scenario, what: str) -> Sequence[str | int]:
+    """The place in scenario.yaml of the expression that a message names."""
+    if hit := re.search(r"\bderive\.(\w+)", what):
+        return ("derive", hit[1])
+    if hit := re.search(r"\b(?:rule|criterion) ([A-Z]+-?\d+)", what):
+        for key in ("rules", "must_do", "must_not"):
+            for n, each in enumerate(getattr(scenario, key)):
+                if each.id == hit[1]:
+                    return (key, n, "when" if key == "rules" else "applies_when")
+    return ("rules",)
+
+
+_SPAN = re.compile(
+    r"(?<![\d.])(\d+)(?:\s*(?:-|–|to|or|and)\s*(\d+))?[\s-]*"
+    r"(min(?:ute)?s?|h(?:ours?|rs?)?|d(?:ays?)?|weeks?|months?|years?)\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_NUMERALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_UNIT_HOURS = {"mi": 1 / 60, "h": 1.0, "d": 24.0, "w": 168.0, "m": 730.0, "y": 8766.0}
+
+
+def spans(text: str) -> set[float]:
+    """Every span of time that a text names, in hours; `3-12 months` names two."""
+    for number, word in enumerate(_NUMERALS, 1):
+        text = re.sub(rf"\b{word}\b", str(number), text, flags=re.IGNORECASE)
+    found: set[float] = set()
+    for hit in _SPAN.finditer(text):
+        unit = hit[3].lower()
+        hours = _UNIT_HOURS["mi" if unit.startswith("mi") else unit[0]]
+        found |= {int(each) * hours for each in (hit[1], hit[2]) if each}
     return found

@@ -1,0 +1,53 @@
+"""Write scenarios: search them for gaps before anybody is asked."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from chartproof.catalog.read import ScenarioFolder, read_folder, scenario, scenario_ids
+from chartproof.errors import SpecError
+from chartproof.hospital.dictionaries import dictionaries
+from chartproof.judges.checks import validate
+from chartproof.records.fault import Fault
+from chartproof.rules.lint import STATES, lint
+
+BRIEF = 200
+"""States that are tried before a run: enough for what is always wrong."""
+
+
+def folders(asked: Iterable[str]) -> list[ScenarioFolder]:
+    """Scenarios by id, or folders of them anywhere; all of the catalogue where none is named.
+
+    Raises:
+        SpecError: There is no such scenario or folder, or one of its files cannot be read.
+    """
+    return [
+        read_folder(Path(each)) if "/" in each or each in (".", "..") else scenario(each)
+        for each in asked or scenario_ids()
+    ]
+
+
+def faults(folder: ScenarioFolder, *, states: int = STATES) -> list[Fault]:
+    """What is wrong with a scenario: its rules, its names, its checks of trace and report."""
+    found = lint(folder, known=dictionaries(), states=states)
+    try:
+        validate(folder.scenario)
+    except SpecError as error:
+        found.append(Fault(file="scenario.yaml", line=None, what=error.what, remedy=error.remedy))
+    return found
+
+
+def refuse_faulty(asked: Iterable[str]) -> None:
+    """Let no system be asked what cannot be answered.
+
+    Raises:
+        SpecError: A scenario has a fault; the first is told.
+    """
+    for folder in folders(asked):
+        found = faults(folder, states=BRIEF)
+        if found:
+            first = found[0]
+            more = f" ({len(found) - 1} more faults)" if len(found) > 1 else ""
+            raise SpecError(
+                f"{folder.id}/{first.place}: {first.what}{more}",
+                remedy=f"{first.remedy} `chartproof scenario lint {folder.id}` tells all.",
+            )
