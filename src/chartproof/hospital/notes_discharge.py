@@ -196,7 +196,8 @@ class _Summary:
         """An examination; what is said of an organ stands in place of the template's line on it."""
         said = list(self.course.at(section))
         whole = next((each for each in said if "\n" in each.text), None)
-        if whole is not None or section in self.course.alone:
+        dead = section == "dexam" and self.admission.died
+        if whole is not None or section in self.course.alone or dead:
             head = [template[0]] if template[0].rstrip(":").isupper() else []
             self.page.line(section, *head, *said)
             return

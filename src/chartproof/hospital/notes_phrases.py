@@ -119,6 +119,7 @@ class Author:
             "him": "her" if she else "him",
             "sex": "F" if she else "M",
             "sex_word": "woman" if she else "man",
+            "other_sex": "man" if she else "woman",
             "title": "Ms." if she else "Mr.",
         }
 
