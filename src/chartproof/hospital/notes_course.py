@@ -20,6 +20,7 @@ from chartproof.hospital.notes_phrases import (
     muted,
     patterns,
     phrases,
+    places,
     spelt,
 )
 from chartproof.hospital.notes_radiology import Report
@@ -259,16 +260,10 @@ class Course:
             if say.value == "unsaid":
                 continue
             given = {k: spelt(k, v) for k, v in say.slots.items() if v is not None}
-            sections = (say.section,) if say.section else ()
             pattern = self.author.pick(
-                say.fact, say.value, state=say.state, sections=sections, given=given
+                say.fact, say.value, state=say.state, sections=_sections(say), given=given
             )
             section = say.section or pattern.sections[0]
-            if section not in data("discharge")["pages"]:
-                raise SpecError(
-                    f"`{say.fact}` as `{say.value}` is no sentence of a discharge summary.",
-                    remedy="Say it with `note: radiology` and the number of an exam.",
-                )
             if say.value in ("denied", "absent") and section in data("discharge")["lists"]:
                 self.alone.add(section)
             self._place(section, say.fact, self.author.say(pattern, given, self.slots))
@@ -378,6 +373,19 @@ class Course:
                 "cr_base": f"{min(values):g}",
             }
         return slots
+
+
+def _sections(say: Say) -> Sequence[str]:
+    """Sections of a summary in which a directive may be carried out."""
+    pages = data("discharge")["pages"]
+    known = [say.section] if say.section else sorted(places(say.fact, say.value, say.state))
+    mine = [section for section in known if section in pages]
+    if known and not mine:
+        raise SpecError(
+            f"`{say.fact}` as `{say.value}` is no sentence of a discharge summary.",
+            remedy="Say it with `note: radiology` and the number of an exam.",
+        )
+    return mine
 
 
 def _sentence(say: Say) -> bool:

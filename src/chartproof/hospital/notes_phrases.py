@@ -36,8 +36,8 @@ class Pattern:
 
     @property
     def slots(self) -> frozenset[str]:
-        """Names of the slots of its text."""
-        return frozenset(_SLOT.findall(self.text))
+        """Names of the slots of its text, as they are given: `{Drug}` is `drug` with a capital."""
+        return frozenset(_plain(name) for name in _SLOT.findall(self.text))
 
     @property
     def label(self) -> Label:
@@ -185,15 +185,16 @@ class Author:
                 lower = name[0].lower() + name[1:]
                 if name[0].isupper() and mapping.get(lower) is not None:
                     return capital(str(mapping[lower]))
-            pool = phrases()["slots"].get(name)
+            known = _plain(name)
+            pool = phrases()["slots"].get(known)
             if pool is None:
                 raise SpecError(
-                    f"Nothing fills the slot `{name}` of “{text}”.",
+                    f"Nothing fills the slot `{known}` of “{text}”.",
                     remedy="Give it in `slots` of the directive, or in phrases/facts.",
                 )
-            if name not in self.known:
-                self.known[name] = str(self.rng.choice(pool))
-            return self.known[name]
+            if known not in self.known:
+                self.known[known] = str(self.rng.choice(pool))
+            return self.known[known] if known == name else capital(self.known[known])
 
         return _SLOT.sub(put, text)
 
@@ -208,6 +209,21 @@ class Author:
     def chance(self, share: float) -> bool:
         """True in that share of cases."""
         return self.rng.random() < share
+
+
+def _plain(slot: str) -> str:
+    """A slot's name without the capital that asks for one."""
+    return slot if slot.isupper() else slot[:1].lower() + slot[1:]
+
+
+def places(fact: str, value: str, state: str | None) -> set[str]:
+    """Sections in which a sentence says that."""
+    return {
+        section
+        for pattern in patterns().get(fact, ())
+        if (pattern.value, pattern.state) == (value, state)
+        for section in pattern.sections
+    }
 
 
 def capital(text: str) -> str:

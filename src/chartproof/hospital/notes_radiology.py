@@ -16,6 +16,7 @@ from chartproof.hospital.notes_phrases import (
     data,
     muted,
     patterns,
+    places,
     spelt,
 )
 from chartproof.records.recipe import Exam, Say
@@ -73,7 +74,7 @@ def report(exam: Exam, author: Author, said: Sequence[Say]) -> Report:
         said: Directives for this report.
     """
     kind = _kind(exam)
-    planted = [*_planted(exam), *(say for say in said if _is_sentence(say.fact, say.section))]
+    planted = [*_planted(exam), *(say for say in said if _is_sentence(say.fact))]
     facts = {say.fact for say in planted}
     about = {
         name: value
@@ -136,12 +137,12 @@ def _slots(
     return slots
 
 
-def _is_sentence(fact: str, section: str | None) -> bool:
+def _is_sentence(fact: str) -> bool:
     """Whether a fact has sentences of a report; others are told by `phrases/radiology.yaml`."""
     return any(
-        each.startswith("rad_") and section in (None, each)
+        section.startswith("rad_")
         for pattern in patterns().get(fact, ())
-        for each in pattern.sections
+        for section in pattern.sections
     )
 
 
@@ -149,7 +150,7 @@ def _planted(exam: Exam) -> list[Say]:
     """What `about` wants said in sentences: `value` or `value/state`, by fact."""
     found: list[Say] = []
     for fact, wanted in exam.about.items():
-        if _is_sentence(fact, None):
+        if _is_sentence(fact):
             value, _, state = wanted.partition("/")
             found.append(Say(note="radiology", fact=fact, value=value, state=state or None))
     return found
@@ -197,19 +198,17 @@ class _Body:
         if say.value == "unsaid":
             return
         given = {name: value for name, value in say.slots.items() if value is not None}
-        pattern = self.author.pick(
-            say.fact,
-            say.value,
-            state=say.state,
-            sections=(say.section,) if say.section else (),
-            given=given,
-        )
-        first = say.section or next((s for s in pattern.sections if s.startswith("rad_")), "")
-        if not first:
+        known = [say.section] if say.section else sorted(places(say.fact, say.value, say.state))
+        mine = [section for section in known if section.startswith("rad_")]
+        if known and not mine:
             raise SpecError(
                 f"`{say.fact}` as `{say.value}` is no sentence of a report.",
                 remedy="Say it with `note: discharge`.",
             )
+        # of the impression first, where a fact has both
+        mine = mine if "rad_imp" not in mine else ["rad_imp"]
+        pattern = self.author.pick(say.fact, say.value, state=say.state, sections=mine, given=given)
+        first = next(section for section in pattern.sections if section in mine)
         self._put(first, pattern)
         other = {"rad_imp": "rad_find", "rad_find": "rad_imp"}.get(first)
         if say.section is None and other is not None:

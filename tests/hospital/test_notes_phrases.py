@@ -1,0 +1,247 @@
+"""Every sentence that a recipe can plant: written where it belongs, labelled where it stands."""
+
+import random
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pytest
+
+from chartproof.errors import SpecError
+from chartproof.hospital.notes_discharge import Brief, summary
+from chartproof.hospital.notes_page import Page, scrub
+from chartproof.hospital.notes_patient import Admission, Code, Patient
+from chartproof.hospital.notes_phrases import Author, Pattern, data, patterns, phrases
+from chartproof.hospital.notes_radiology import report
+from chartproof.records.recipe import Exam, Say
+
+ALL = [pattern for entries in patterns().values() for pattern in entries]
+REPORTED = {"IMPRESSION": "rad_imp", "FINDINGS": "rad_find"}
+HEADS = {
+    "cc": ("Chief Complaint:", "CHIEF COMPLAINT:", "CC:"),
+    "soc": ("Social History:",),
+    "dispo": ("Discharge Disposition:",),
+    "dcond": ("Discharge Condition:",),
+    "fu": ("Followup Instructions:",),
+}
+
+
+@dataclass(frozen=True)
+class Told(Author):
+    """An author who writes the sentences that a test wants, in its order."""
+
+    wanted: list[Pattern] = field(default_factory=list)
+
+    def pick(self, fact, value, **how):
+        for pattern in self.wanted:
+            if (pattern.fact, pattern.value, pattern.state) == (fact, value, how.get("state")):
+                return pattern
+        return super().pick(fact, value, **how)
+
+
+def author(wanted=(), seed=1, female=False):
+    return Told("terse", female, random.Random(seed), wanted=list(wanted))
+
+
+def admission(*, died=False, ed=True, codes=(), location="HOME"):
+    return Admission(
+        hadm_id=80000001, admittime=datetime(2151, 3, 1, 9), dischtime=datetime(2151, 3, 6, 15),
+        died=died, location=location, service="MED", complaint="Dyspnea", ed=ed, icu=False,
+        surgical=False, diagnoses=codes, procedures=(), home=(), ordered=(), labs=(), cultures=(),
+    )  # fmt: skip
+
+
+def told(*said, stay=None, wanted=(), seed=1, **more):
+    stay = stay or admission(**more)
+    patient = Patient(90000001, False, 70, 2150, "2014 - 2016", (stay,))
+    return summary(Brief(patient, stay, (), (), said), author(wanted, seed))
+
+
+def reported(said=(), wanted=(), seed=1, **more):
+    exam = Exam(name="CT HEAD W/O CONTRAST", modality="CT", at="2151-03-02 10:00:00", **more)
+    return report(exam, author(wanted, seed), said).page
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def stands(page: Page, pattern: Pattern, section: str) -> bool:
+    """Whether the page labels the pattern on lines that hold its words, save slots."""
+    for placed in page.placed:
+        if placed.label.pattern != pattern.id or placed.section != section:
+            continue
+        there = flat(" ".join(page.lines[placed.line_from - 1 : placed.line_to]))
+        words = [re.escape(flat(scrub(each))) for each in re.split(r"\{\w+\}", pattern.text)]
+        if re.search(".*".join(words), there):
+            return True
+    return False
+
+
+def say(pattern, section):
+    return Say(fact=pattern.fact, value=pattern.value, state=pattern.state, section=section)
+
+
+def batches(prefix):
+    """Sentences in groups in which no fact comes twice."""
+    groups: list[list[tuple[Pattern, str]]] = []
+    for pattern in ALL:
+        for section in pattern.sections:
+            if section.startswith("rad_") is (prefix == "rad_"):
+                for group in groups:
+                    if all(other.fact != pattern.fact for other, _ in group):
+                        group.append((pattern, section))
+                        break
+                else:
+                    groups.append([(pattern, section)])
+    return groups
+
+
+def test_no_two_sentences_have_one_id_and_each_fact_has_a_heading():
+    ids = [pattern.id for pattern in ALL]
+    assert len(ids) == len(set(ids))
+    assert set(phrases()["headings"]) == set(patterns())
+
+
+def test_every_slot_has_something_to_fill_it():
+    mine = set(author().words()) | set(phrases()["slots"])
+    own = {"drug", "reason", "other", "was", "now", "restart", "text"}  # of one who plans a list
+    chart = set(told_slots())
+    for pattern in ALL:
+        for slot in pattern.slots:
+            assert slot in mine | own | chart, pattern.id
+
+
+def told_slots():
+    """Slots that the chart fills."""
+    from chartproof.hospital.notes_course import tell  # noqa: PLC0415
+
+    stay = admission()
+    patient = Patient(90000001, False, 70, 2150, "2014 - 2016", (stay,))
+    creatinine = {"cr_adm", "cr_peak", "cr_dc", "cr_lo", "cr_hi", "cr_base"}
+    return set(tell(patient, stay, (), author()).slots) | creatinine
+
+
+def test_every_sentence_of_a_summary_is_written_in_its_section_and_labelled_there():
+    from_chart = {"drug", "reason", "other", "was", "now", "restart", "text"}
+    creatinine = {f"cr_{name}": "1.1" for name in ("adm", "peak", "dc", "lo", "hi", "base")}
+    filled = dict.fromkeys(from_chart, "x") | creatinine
+    for n, group in enumerate(batches("")):
+        said = []
+        for pattern, section in group:
+            slots = {name: filled[name] for name in pattern.slots & filled.keys()}
+            said.append(say(pattern, section).model_copy(update={"slots": slots}))
+        page = told(*said, wanted=[pattern for pattern, _ in group], seed=n)
+        for pattern, section in group:
+            assert stands(page, pattern, section), (pattern.id, section)
+
+
+def test_every_sentence_of_a_report_is_written_under_its_head_and_labelled_there():
+    for n, group in enumerate(batches("rad_")):
+        said = [say(pattern, section) for pattern, section in group]
+        page = reported(said, [pattern for pattern, _ in group], seed=n)
+        for pattern, section in group:
+            assert stands(page, pattern, section), (pattern.id, section)
+
+
+@pytest.mark.parametrize(("section", "heads"), HEADS.items())
+def test_what_is_said_stands_in_place_of_what_the_writer_would_write(section, heads):
+    pattern = next(p for p in ALL if section in p.sections and p.slots <= {"complaint"})
+    text = told(say(pattern, section), wanted=[pattern]).text
+    head = next(h for h in heads if f"\n{h}" in text)
+    after = text.split(f"\n{head}", 1)[1].split("\n \n", 1)[0]
+    assert len([line for line in after.split("\n") if line.strip()]) <= pattern.text.count("\n") + 2
+
+
+def test_a_finding_is_in_the_findings_and_in_the_impression_and_nothing_contradicts_it():
+    for seed in range(12):
+        page = reported(seed=seed, about={"intracranial_bleed": "stated"})
+        found = [p for p in page.placed if p.label.fact == "intracranial_bleed"]
+        assert {p.section for p in found} == {"rad_find", "rad_imp"}
+        assert not re.search(r"\b[Nn]o (acute|evidence|bleed)", flat(page.text))
+
+
+def test_a_state_may_stand_behind_a_stroke():
+    page = reported(about={"intracranial_bleed": "stated/chronic"})
+    (found,) = [p for p in page.placed if p.label.fact == "intracranial_bleed"]
+    assert found.label.state == "chronic"
+
+
+def test_a_slot_that_is_given_is_in_the_sentence():
+    for seed in range(8):
+        page = told(Say(fact="reversal", state="complete", slots={"inr2": "1.15"}), seed=seed)
+        assert "1.15" in page.text
+
+
+def test_of_a_time_a_sentence_has_the_clock():
+    page = told(Say(fact="tpa_given", slots={"clock_tpa": "2151-03-01 08:07:00"}))
+    assert "08:07" in page.text
+
+
+def test_a_slot_that_no_sentence_has_is_refused():
+    with pytest.raises(SpecError, match="No phrase that says `bleeding` as `stated` has the slot"):
+        told(Say(fact="bleeding", slots={"colour": "red"}))
+
+
+def test_a_report_s_sentence_is_refused_in_a_summary():
+    with pytest.raises(SpecError, match="is no sentence of a discharge summary"):
+        told(Say(fact="bilateral_opacities"))
+
+
+def test_a_summary_s_sentence_is_refused_in_a_report():
+    with pytest.raises(SpecError, match="is no sentence of a report"):
+        reported([Say(fact="intracranial_bleed", state="chronic", section="bhc")])
+
+
+@pytest.mark.parametrize("section", ["dinstr", "fu", "ddx", "dcond", "dispo", "exam", "proc", "cc"])
+def test_a_section_can_be_blank_or_missing(section):
+    blank = told(Say(fact="discharge_element_missing", value="absent", section=section))
+    (label,) = [p for p in blank.placed if p.label.fact == "discharge_element_missing"]
+    assert (blank.lines[label.line_from - 1], label.section) == ("___", section)
+    gone = told(
+        Say(fact="discharge_element_missing", value="absent", state="no_section", section=section)
+    )
+    heads = data("discharge")["headers"][section]
+    assert not any(line in heads for line in gone.lines)
+
+
+def test_what_is_said_of_an_organ_takes_the_place_of_the_template():
+    said = Say(fact="cholecystitis_signs", state="murphy_pos", section="exam")
+    for seed in range(10):
+        lines = told(said, seed=seed).lines
+        start = lines.index("Physical Exam:")
+        exam = lines[start : start + 14]
+        assert sum(bool(re.match(r"(?i)abd", line)) for line in exam) == 1
+
+
+def test_of_a_fact_that_is_barred_no_generic_line_speaks():
+    said = [
+        Say(fact=fact, value="unsaid")
+        for fact in ("confusion_presentation", "sepsis", "code_status")
+    ]
+    codes = (Code("A419", 10, "Sepsis"), Code("F05", 10, "Delirium"))
+    for seed in range(20):
+        text = told(*said, stay=admission(codes=codes), seed=seed).text.split("Discharge Cond")[0]
+        assert not re.search(r"A&O|[Oo]rient|[Dd]elirium|[Ss]epsis|septic|CODE|Code:", text)
+
+
+def test_the_course_of_one_who_died_loses_no_sentence():
+    said = [
+        Say(fact="death_details", section="dexam", state="expired"),
+        Say(fact="goals_of_care", value="planned", section="transitional"),
+    ]
+    page = told(*said, died=True)
+    assert {p.section for p in page.placed} >= {"dexam", "transitional"}
+
+
+def test_a_diagnosis_that_is_said_heads_the_list():
+    said = Say(fact="discharge_diagnosis", slots={"diagnosis": "pneumonia"})
+    page = told(said, stay=admission(codes=(Code("A419", 10, "Sepsis"),)))
+    lines = page.lines
+    head = next(n for n, line in enumerate(lines) if line in ("Primary Diagnosis:", "PRIMARY:"))
+    assert "pneumonia" in lines[head + 1].lower()
+
+
+def test_without_an_ed_stay_what_happened_in_an_ed_is_told_all_the_same():
+    page = told(Say(fact="tpa_given", section="ed"), ed=False)
+    assert any(p.section == "ed" for p in page.placed)
