@@ -33,7 +33,7 @@ def test_every_scenario_is_looked_at_unless_some_are_named() -> None:
 
 def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Path) -> None:
     (folder,) = folders([str(spoilt)])
-    found = faults(folder, states=200)
+    found = faults(folder, brief=True)
     line = spoilt.joinpath("scenario.yaml").read_text().splitlines()
     alike = next(each for each in found if "are alike" in each.what)
     assert alike.line is not None

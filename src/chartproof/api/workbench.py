@@ -8,10 +8,7 @@ from chartproof.errors import SpecError
 from chartproof.hospital.dictionaries import dictionaries
 from chartproof.judges.checks import validate
 from chartproof.records.fault import Fault
-from chartproof.rules.lint import STATES, lint
-
-BRIEF = 200
-"""States that are tried before a run: enough for what is always wrong."""
+from chartproof.rules.lint import lint
 
 
 def folders(asked: Iterable[str]) -> list[ScenarioFolder]:
@@ -26,9 +23,14 @@ def folders(asked: Iterable[str]) -> list[ScenarioFolder]:
     ]
 
 
-def faults(folder: ScenarioFolder, *, states: int = STATES) -> list[Fault]:
-    """What is wrong with a scenario: its rules, its names, its checks of trace and report."""
-    found = lint(folder, known=dictionaries(), states=states)
+def faults(folder: ScenarioFolder, *, brief: bool = False) -> list[Fault]:
+    """What is wrong with a scenario: its rules, its names, its checks of trace and report.
+
+    Args:
+        folder: The scenario.
+        brief: Whether to try no further states of the facts once each rule was reached.
+    """
+    found = lint(folder, known=dictionaries(), brief=brief)
     try:
         validate(folder.scenario)
     except SpecError as error:
@@ -43,7 +45,7 @@ def refuse_faulty(asked: Iterable[str]) -> None:
         SpecError: A scenario has a fault; the first is told.
     """
     for folder in folders(asked):
-        found = faults(folder, states=BRIEF)
+        found = faults(folder, brief=True)
         if found:
             first = found[0]
             more = f" ({len(found) - 1} more faults)" if len(found) > 1 else ""

@@ -20,6 +20,7 @@ from chartproof.rules.readers import READERS
 from chartproof.rules.sample import Sampler
 
 STATES = 4000
+_AT_ONCE = 250
 BUDGET = (7, 16)
 """Sum of the positive weights of a rubric. Source: CliniCARE-Bench §4 (process score)."""
 _HOURS = {"min": 1 / 60, "h": 1.0, "d": 24.0}
@@ -57,6 +58,7 @@ def lint(
     known: Dictionaries | None = None,
     states: int = STATES,
     seed: int = 0,
+    brief: bool = False,
 ) -> list[Fault]:
     """What is wrong with a scenario; empty where nothing was found.
 
@@ -70,8 +72,10 @@ def lint(
         known: The dictionaries that codes and items are looked up in; None leaves them unproved.
         states: How many random states.
         seed: Of the states.
+        brief: Whether to try no further states once each rule was reached.
     """
-    return [*_Lint(folder, known).faults(), *_states(_Lint(folder, known), states, seed)]
+    at = _Lint(folder, known)
+    return [*at.faults(), *_states(at, states, seed, brief=brief)]
 
 
 class _Lint:
@@ -361,16 +365,17 @@ def _bare() -> duckdb.DuckDBPyConnection:
     return db
 
 
-def _states(at: _Lint, states: int, seed: int) -> Iterator[Fault]:
+def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault]:
     """What random states of the facts show."""
     scenario = at.scenario
     sampler = Sampler(scenario, seed)
-    drawn = [sampler.state() for _ in range(states)]
     reached: set[str] = set()
     with duckdb.connect(config={"threads": 1}) as db:
         db.execute(macros())
-        for start in range(0, states, 500):
-            part = drawn[start : start + 500]
+        for start in range(0, states, _AT_ONCE):
+            if brief and len(reached) == len(scenario.rules):
+                return
+            part = [sampler.state() for _ in range(min(_AT_ONCE, states - start))]
             try:
                 outcomes = decide(db, scenario, part)
             except SpecError as error:
