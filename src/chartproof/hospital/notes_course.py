@@ -158,9 +158,11 @@ class Course:
         if not early:
             course += after
         code = text["code"][: 3 if not self.admission.died else 4]
-        told = self.at("code") or [Phrase(line) for line in _some(self.free(code), author)]
+        said = self.at("code")
+        course += [Paragraph("code", [each], gap=n == 0) for n, each in enumerate(said)]
+        generic = [] if said else [Phrase(line) for line in _some(self.free(code), author)]
         contact = Phrase(author.fill(author.one(text["contact"]), slots))
-        course.append(Paragraph("code", [*told, contact], set=True))
+        course.append(Paragraph("code", [*generic, contact], set=True, gap=not said))
         return course
 
     def _by_problem(self) -> list[Paragraph]:

@@ -153,7 +153,7 @@ class _Summary:
             labs = notes_course.early(self.admission)
             self._prose(
                 "ed",
-                author.one(text["ed_course"]),
+                *self._one(text["ed_course"]),
                 *([f"{author.one(text['ed_labs']).format(labs=labs)}"] if labs else []),
                 *said,
                 *self._one(text["icu_end" if self.admission.icu else "ed_end"]),
