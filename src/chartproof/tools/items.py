@@ -5,6 +5,7 @@ from typing import Literal
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
+from chartproof.tools.known import once
 
 Dictionary = Literal["d_labitems", "d_items"]
 
@@ -48,15 +49,12 @@ def resolve(
     notes = _elsewhere(chart, ids, table) if ids and table else []
     if not labels:
         return Items(tuple(dict.fromkeys(ids)), tuple(notes))
-    where = "" if table is None else f" where linksto = '{table}'"
-    known = [
-        (row["itemid"], row["label"])
-        for row in chart.query(f"select itemid, label from {dictionary}{where} order by itemid")
-        if row["label"]
-    ]
+    known = once(
+        chart, f"labels of {dictionary}, {table}", lambda _: _known(chart, dictionary, table)
+    )
     for label in labels:
-        exact = [(i, name) for i, name in known if name.strip().lower() == label]
-        loose = [(i, name) for i, name in known if all(w in name.lower() for w in label.split())]
+        exact = [(i, name) for i, name, lower in known if lower.strip() == label]
+        loose = [(i, name) for i, name, lower in known if all(w in lower for w in label.split())]
         chosen = exact or loose
         if not chosen:
             raise ToolRefusal(
@@ -74,6 +72,18 @@ def resolve(
             )
         ids += [i for i, _ in chosen]
     return Items(tuple(dict.fromkeys(ids)), tuple(notes))
+
+
+def _known(
+    chart: Chart, dictionary: Dictionary, table: str | None
+) -> tuple[tuple[int, str, str], ...]:
+    """Every item with its label, as it is and in lower case."""
+    where = "" if table is None else f" where linksto = '{table}'"
+    return tuple(
+        (row["itemid"], row["label"], row["label"].lower())
+        for row in chart.query(f"select itemid, label from {dictionary}{where} order by itemid")
+        if row["label"]
+    )
 
 
 def _elsewhere(chart: Chart, ids: list[int], table: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Laboratory items and results."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,14 @@ from chartproof.chart.chart import Chart
 from chartproof.records.trace import Answer, Row
 from chartproof.tools.items import resolve
 from chartproof.tools.known import once
+from chartproof.tools.laboratory import ORDER, SELECT, Results, repeated
 from chartproof.tools.listing import (
     Asked,
     Conditions,
+    answered,
     listed,
+    need,
+    page_of,
     unassigned,
     with_cells,
     with_notes,
@@ -39,6 +44,15 @@ class Labs(AsOf, OfAdmission, Windowed):
         default=None,
         description="Parts of value or comments, in any case; one suffices: ['not detected'].",
     )
+
+
+_COLUMNS = (
+    *("charttime", "storetime", "item", "value", "valuenum", "unit", "flag", "comments"),
+    *("hadm_id", "ref_range_lower", "ref_range_upper", "specimen_id", "fluid", "bound"),
+    *("found_in", "unit_flag", "same_time", "doubt"),
+)
+_Repeats = dict[tuple[int, str], int]
+"""Item and minute → how many of the results asked for share them, where it is more than one."""
 
 
 def lab_items(chart: Chart, request: LabItems) -> Answer:
@@ -78,42 +92,68 @@ def labs(chart: Chart, request: Labs) -> Answer:
     out. doubt says why a number cannot be.
     """
     items = resolve(chart, request.items, "d_labitems", search="lab_items")
+    asked = Asked(
+        ("labevents",),
+        encounters=None if request.hadm_id is None else (request.hadm_id,),
+        since=request.since,
+        until=request.until,
+        known_by=request.known_by,
+        # what a text leaves out is not told by items
+        items=() if request.text else items.scope,
+        page=request.page,
+        notes=(
+            *items.notes,
+            *unassigned(chart, "labevents", "e.charttime", request.hadm_id, items.ids),
+        ),
+    )
+    # texts are compared by the database alone, which has its own notion of lower case
+    held = None if request.text else once(chart, "laboratory results", Results.of)
+    answer, repeats = (
+        _queried(chart, request, items.ids, asked)
+        if held is None
+        else _picked(chart, request, held, items.ids, asked)
+    )
+    known = once(chart, "laboratory items", _items)
+    answer = with_cells(answer, lambda row: _read(row, known, repeats))
+    return with_notes(answer, *_units(answer), *_repeated(answer))
+
+
+def _picked(
+    chart: Chart, request: Labs, held: Results, ids: tuple[int, ...] | None, asked: Asked
+) -> tuple[Answer, _Repeats]:
+    """A page of the results in memory, and how many of those asked for share item and minute."""
+    if request.hadm_id is not None:
+        need(chart, asked.tables, ("hadm_id",))
+    found = held.matching(
+        ids,
+        hadm_id=request.hadm_id,
+        since=request.since,
+        until=request.until,
+        known_by=request.known_by,
+    )
+    page = [each._asdict() for each in page_of(found, asked.page)]
+    answer = answered(chart, page, asked, columns=_COLUMNS, total=len(found))
+    return answer, _repeats(chart, answer, lambda: repeated(found))
+
+
+def _queried(
+    chart: Chart, request: Labs, ids: tuple[int, ...] | None, asked: Asked
+) -> tuple[Answer, _Repeats]:
+    """The same page by a query."""
     where = Conditions()
     where.equal("e.hadm_id", request.hadm_id)
     where.within("e.charttime", request.since, request.until)
     where.known("e.storetime", request.known_by)
-    if items.ids is not None:
-        where.one_of("e.itemid", items.ids)
+    if ids is not None:
+        where.one_of("e.itemid", ids)
     where.words("concat_ws(' ', e.value, e.comments)", request.text, "text")
-    answer = listed(
+    sql = f"{SELECT} where {where}"
+    answer = listed(chart, sql, asked, order=ORDER, columns=_COLUMNS, bound=where.bound)
+    return answer, _repeats(
         chart,
-        _LABS.format(where=where),
-        Asked(
-            ("labevents",),
-            encounters=None if request.hadm_id is None else (request.hadm_id,),
-            since=request.since,
-            until=request.until,
-            known_by=request.known_by,
-            # what a text leaves out is not told by items
-            items=() if request.text else items.scope,
-            page=request.page,
-            notes=(
-                *items.notes,
-                *unassigned(chart, "labevents", "e.charttime", request.hadm_id, items.ids),
-            ),
-        ),
-        order="charttime, itemid",
-        columns=(
-            *("charttime", "storetime", "item", "value", "valuenum", "unit", "flag", "comments"),
-            *("hadm_id", "ref_range_lower", "ref_range_upper", "specimen_id", "fluid", "bound"),
-            *("found_in", "unit_flag", "same_time", "doubt"),
-        ),
-        bound=where.bound,
+        answer,
+        lambda: _counts(chart.query(f"{_REPEATS} where {where} {_TWICE}", where.bound)),
     )
-    known = once(chart, "laboratory items", _items)
-    repeats = _repeats(chart, answer, where)
-    answer = with_cells(answer, lambda row: _read(row, known, repeats))
-    return with_notes(answer, *_units(answer), *_repeated(answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,22 +177,28 @@ def _items(chart: Chart) -> dict[int, _Item]:
     }
 
 
-def _repeats(chart: Chart, answer: Answer, where: Conditions) -> dict[tuple[int, str], int]:
-    """Item and minute → how many of the results asked for share them, where it is more than one.
+def _repeats(
+    chart: Chart, answer: Answer, counted: Callable[[], dict[tuple[int, Any], int]]
+) -> _Repeats:
+    """Count results that share item and minute, if some of this page do.
 
     Few do. So a chart is searched for them once, and a call counts again only what it met.
     """
-
-    def places(rows: list[dict[str, Any]]) -> dict[tuple[int, str], int]:
-        return {(row["itemid"], plain(row["charttime"])): row["n"] for row in rows}
-
-    known = once(chart, "repeated results", lambda chart: places(chart.query(_REPEATED)))
+    known = once(chart, "repeated results", lambda chart: _plain(_counts(chart.query(_REPEATED))))
     if not any((row.cells["itemid"], row.cells["charttime"]) in known for row in answer.rows):
         return {}
-    return places(chart.query(f"{_REPEATS} where {where} {_TWICE}", where.bound))
+    return _plain(counted())
 
 
-def _read(row: Row, known: dict[int, _Item], repeats: dict[tuple[int, str], int]) -> dict[str, Any]:
+def _counts(rows: list[dict[str, Any]]) -> dict[tuple[int, Any], int]:
+    return {(row["itemid"], row["charttime"]): row["n"] for row in rows}
+
+
+def _plain(counts: dict[tuple[int, Any], int]) -> _Repeats:
+    return {(item, plain(time)): n for (item, time), n in counts.items()}
+
+
+def _read(row: Row, known: dict[int, _Item], repeats: _Repeats) -> dict[str, Any]:
     """What is told of a result beside what the record holds."""
     cells = row.cells
     result = (cells["valuenum"], cells["value"], cells["comments"])
@@ -168,6 +214,7 @@ def _read(row: Row, known: dict[int, _Item], repeats: dict[tuple[int, str], int]
         "item": f"{item.label or 'item'} ({cells['itemid']})",
         "fluid": item.fluid,
         "label": item.label,
+        "valueuom": unit,
         "same_time": repeats.get((cells["itemid"], cells["charttime"])),
         "bound": bound(*result),
         "found_in": found_in(*result),
@@ -235,14 +282,5 @@ left join ({_USUAL}) as u using (itemid)
 _REPEATS = "select e.itemid, e.charttime, count(*) as n from labevents as e"
 _TWICE = "group by e.itemid, e.charttime having count(*) > 1"
 _REPEATED = f"{_REPEATS} {_TWICE}"
-_LABS = """
-select e.row_ref as ref, e.charttime, e.storetime, null as item, e.value, e.valuenum,
-    e.valueuom as unit, e.flag, e.comments, e.hadm_id, e.ref_range_lower, e.ref_range_upper,
-    e.specimen_id, null as fluid, null as same_time, e.itemid, null as label, e.valueuom, e.priority
-from labevents as e
-where {where}
-"""
-"""What is null here is the same for every result of an item, or rare: `_read` fills it in. Each
-join or window would take as long as all the rest."""
 
 TOOLS = (Tool("lab_items", LabItems, lab_items), Tool("labs", Labs, labs))

@@ -1,15 +1,17 @@
 """From a query over the chart to a typed answer: one page, counted, with its scope."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from chartproof.chart.chart import Chart
 from chartproof.errors import ToolRefusal
 from chartproof.records.trace import Answer, Row, Scope
 from chartproof.tools.render import CELL, PAGE, plain
 from chartproof.tools.silence import silence
+
+T = TypeVar("T")
 
 SPELLED_OUT = 16
 """Values of a predicate that stand in the SQL one by one; planning hundreds would take seconds."""
@@ -127,7 +129,7 @@ def listed(
     `sql` is a SELECT without order; columns beyond `columns` go to the typed rows alone. `order`
     names columns of it; `ref` is appended, so that pages never share a row.
     """
-    _need(chart, asked.tables, bound or {})
+    need(chart, asked.tables, bound or ())
     query = (
         f"select *, count(*) over () as total_ from ({sql}) order by {order}, ref "
         f"limit {PAGE} offset {(asked.page - 1) * PAGE}"
@@ -152,16 +154,14 @@ def answered(
     rows: list[Row] = []
     cut: set[str] = set()
     for each in found:
-        cells: dict[str, Any] = {}
-        for name, value in each.items():
-            if name in ("ref", "total_"):
-                continue
-            kept = plain(value)
-            if isinstance(kept, str) and len(kept) > CELL:
-                kept = kept[: CELL - 1] + "…"
+        cells = {name: plain(value) for name, value in each.items()}
+        ref = cells.pop("ref")
+        cells.pop("total_", None)
+        for name, kept in cells.items():
+            if type(kept) is str and len(kept) > CELL:
+                cells[name] = kept[: CELL - 1] + "…"
                 cut.add(name)
-            cells[name] = kept
-        rows.append(Row(ref=each["ref"], cells=cells))
+        rows.append(Row(ref=ref, cells=cells))
     pages = max(1, -(-total // PAGE))
     silent = silence(
         chart,
@@ -200,7 +200,7 @@ def answered(
     )
 
 
-def page_of(rows: Sequence[dict[str, Any]], page: int) -> list[dict[str, Any]]:
+def page_of(rows: Sequence[T], page: int) -> list[T]:
     """A page of rows that are in memory already."""
     if page > 1 and (page - 1) * PAGE >= len(rows):
         refuse_page(page, len(rows))
@@ -259,7 +259,7 @@ def _as_of(known_by: datetime) -> str:
     )
 
 
-def _need(chart: Chart, tables: Sequence[str], bound: dict[str, Any]) -> None:
+def need(chart: Chart, tables: Sequence[str], bound: Collection[str]) -> None:
     """Refuse to filter by a column that the store does not fill: it would find nothing, wrongly."""
     for column in ("hadm_id", "stay_id"):
         for table in tables if column in bound else ():

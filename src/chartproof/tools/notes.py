@@ -128,7 +128,7 @@ def read_note(chart: Chart, request: ReadNote) -> Answer:
             f"{note['note_id']} has {len(lines)} lines; {first} to {last} holds none.",
             remedy="Ask for lines that it has.",
         )
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "ref": f"{note['row_ref']} L{n}",
             "line": n,

@@ -19,9 +19,23 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 """What a terminal may obey; a tab only sets things apart."""
 
 
-def plain(value: Any) -> Any:  # noqa: PLR0911  one return a type
+def plain(value: Any) -> Any:
     """A value of the database as JSON can hold it and read it back unchanged."""
-    if value is None or isinstance(value, bool | int):
+    # nearly all values are of these kinds, and an answer has two thousand of them
+    kind = type(value)
+    if value is None or kind is int:
+        return value
+    if kind is str:
+        return value if value.isascii() else sound(value)
+    if kind is float and math.isfinite(value):
+        return value
+    if kind is datetime:
+        return _moment(value)
+    return _rare(value)
+
+
+def _rare(value: Any) -> Any:  # noqa: PLR0911  one return a type
+    if isinstance(value, bool | int):
         return value
     if isinstance(value, str):
         return value if value.isascii() else sound(value)
@@ -57,6 +71,11 @@ def cell(value: Any) -> str:
     """A cell on one line, without the separator."""
     if value is None:
         return NOTHING
+    kind = type(value)
+    if kind is int:
+        return str(value)
+    if kind is str and value.isprintable():
+        return value.replace("|", "¦")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -77,7 +96,9 @@ def shown(text: str) -> str:
 
 def line(row: Row, columns: Sequence[str]) -> str:
     """One row of an answer."""
-    return _COLUMN.join([f"[{row.ref}]", *(cell(row.cells.get(name)) for name in columns)])
+    of = row.cells.get
+    cells = [NOTHING if (value := of(name)) is None else cell(value) for name in columns]
+    return _COLUMN.join([f"[{row.ref}]", *cells])
 
 
 def text(call: int, tool: str, answer: Answer) -> str:
