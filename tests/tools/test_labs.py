@@ -7,7 +7,10 @@ from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.records.edit import SetRows
+from chartproof.records.trace import Event
 from chartproof.tools.gateway import Gateway
+from chartproof.tools.known import once
+from chartproof.tools.laboratory import Results
 from chartproof.tools.results import bound
 
 
@@ -169,3 +172,32 @@ def test_an_item_in_several_units_is_named(
 )
 def test_a_bound_is_the_whole_number_or_none(value: str, told: str | None) -> None:
     assert bound(None, value, None) == told
+
+
+def test_a_chart_of_too_many_results_to_keep_is_answered_alike(
+    full: Chart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = [
+        {"items": items, **window, **admission}
+        for items in (["%"], [50912], [51003, 50912, 50912], ["creatinine"], [1])
+        for window in (
+            {},
+            {"page": 2},
+            {"since": "2150-03-02 06:00", "until": "2150-03-03 07:01"},
+            {"known_by": "2150-03-01 04:10:30"},
+        )
+        for admission in ({}, {"hadm_id": 8000010}, {"hadm_id": 8000011})
+    ]
+
+    def answers(chart: Chart) -> list[str]:
+        events: list[Event] = []
+        gateway = Gateway(chart, {}, events.append, clock=None)
+        for each in asked:
+            gateway.call("labs", each)
+        return [event.model_dump_json() for event in events]
+
+    kept = answers(full)
+    monkeypatch.setattr("chartproof.tools.laboratory.HELD", 1)
+    with Chart.open(full.path) as again:
+        assert once(again, "laboratory results", Results.of) is None
+        assert answers(again) == kept

@@ -1,7 +1,6 @@
 """A run over the protocol is the run in this process: same tools, same words, same trace."""
 
 import json
-import os
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -14,9 +13,8 @@ from chartproof.chart.chart import Chart
 from chartproof.errors import RunError
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Called, Event, canonical
-from chartproof.tools import mcp
 from chartproof.tools.gateway import Gateway
-from chartproof.tools.mcp import Served, _lines, whole
+from chartproof.tools.mcp import Served, whole
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "lab_items": {"label": "creat"},
@@ -68,14 +66,14 @@ def talk(served: Served, mode: str, turn: Callable[[Client], Awaitable[Any]]) ->
     return anyio.run(run)
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize(("mode", "alone"), [("legacy", True), ("auto", False)])
 def test_tools_and_answers_are_those_of_this_process_byte_for_byte(
-    make: Callable[..., Gateway], mode: str
+    make: Callable[..., Gateway], mode: str, alone: bool
 ) -> None:
     here: list[Event] = []
     there: list[Event] = []
     gateway = make(here.append)
-    served = Served(make(there.append), failed=pytest.fail)
+    served = Served(make(there.append), failed=pytest.fail, alone=alone)
 
     async def all_of(client: Client) -> tuple[list[Any], list[Any]]:
         listed = await client.list_tools()
@@ -103,9 +101,12 @@ def test_each_tool_says_that_its_answers_may_be_long(make: Callable[..., Gateway
     assert {each.meta["anthropic/maxResultSizeChars"] for each in listed.tools} == {500_000}
 
 
-def test_calls_sent_at_once_are_answered_in_their_order(make: Callable[..., Gateway]) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_calls_sent_at_once_are_answered_in_their_order(
+    make: Callable[..., Gateway], alone: bool
+) -> None:
     events: list[Event] = []
-    served = Served(make(events.append), failed=pytest.fail)
+    served = Served(make(events.append), failed=pytest.fail, alone=alone)
 
     async def together(client: Client) -> list[str]:
         texts = [""] * 12
@@ -168,30 +169,6 @@ def test_a_lone_surrogate_arrives_as_in_this_process(make: Callable[..., Gateway
     assert json.loads(whole(message))["params"]["text"] == "a\ufffdb \U0001f600"
     assert whole(b'{"text": "\\\\ude"}') == '{"text": "\\\\ude"}'
     assert whole(b'{"broken \\ud800') == '{"broken \\ud800'
-
-
-def read_all(pieces: list[bytes]) -> list[bytes]:
-    out, into = os.pipe()
-    found: list[bytes] = []
-    with os.fdopen(out, "rb"), os.fdopen(into, "wb", buffering=0) as writer:
-        for piece in pieces:
-            writer.write(piece)
-        writer.close()
-        found += _lines(out)
-    return found
-
-
-def test_lines_are_whole_however_they_arrive() -> None:
-    assert read_all([b"a", b"b\nc\n", b"d"]) == [b"ab\n", b"c\n", b"d"]
-    assert read_all([]) == []
-
-
-def test_a_message_without_end_leaves_the_client(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(mcp, "LINE", 10)
-    assert read_all([b"ok\n", b"x" * 50, b"\n"]) == [b"ok\n"]
-    assert "more than 10 bytes" in capsys.readouterr().err
 
 
 def test_the_server_tells_nothing_of_case_or_chart(make: Callable[..., Gateway]) -> None:

@@ -10,7 +10,7 @@ from chartproof.tools.tool import Tool
 NO_TOOLS = {
     *("belonging", "corpus", "endpoint", "gateway", "items", "known", "listing", "mcp"),
     *("plausible", "reference", "render", "replay", "results", "silence", "statement", "tool"),
-    *("trace", "worker"),
+    *("laboratory", "stdio", "trace", "worker"),
     *("cgroup", "interpreter", "jail", "syscalls", "warden"),
 }
 

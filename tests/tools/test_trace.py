@@ -1,4 +1,5 @@
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,11 @@ def test_a_trace_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.jsonl")
     assert read(path) == Trace(events=EVENTS)
     assert verify(path) is None
+
+
+def test_a_line_holds_all_of_its_event(tmp_path: Path) -> None:
+    for line, event in zip(write(tmp_path / "t").read_text().splitlines(), EVENTS, strict=True):
+        assert json.loads(line)["event"] == event.model_dump(mode="json")
 
 
 @given(st.data())

@@ -130,6 +130,11 @@ class Gateway:
             self._shell.done[self._calls] = called
         return answer.text
 
+    def waits(self, name: str) -> bool:
+        """Whether a tool leaves its work to another process, and may take seconds."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.reads in ("sql", "shell")
+
     def close(self) -> None:
         """Answer no more calls, and end the processes behind them; from any thread.
 

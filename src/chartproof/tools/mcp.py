@@ -6,16 +6,14 @@ in the order in which they came; each is on the trace before its client sees a w
 """
 
 import json
-import os
 import signal
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import Any, cast
 
 import anyio
-import anyio.lowlevel
+import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -32,6 +30,7 @@ from mcp.types import Tool as Listed
 
 from chartproof.tools.gateway import Gateway
 from chartproof.tools.render import sound
+from chartproof.tools.stdio import Lines, Messages, claimed
 
 NAME = "chart"
 """How the server calls itself. A client names it anew; nothing here tells one chart from another.
@@ -41,10 +40,6 @@ LONGEST = {"anthropic/maxResultSizeChars": 500_000}
 told that a tool means it. No page or query is longer than this."""
 GRACE = 2.0
 """Seconds that a call in flight is given when its run is stopped."""
-LINE = 1 << 24
-"""Bytes of one message over stdio. The client has started us, so this bounds accidents alone; the
-gateway refuses arguments that are far shorter, and records that it did."""
-
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends a server: Ctrl-C, a supervisor, a terminal that was closed."""
 
@@ -56,11 +51,19 @@ Failed = Callable[[Exception], None]
 
 
 class Served:
-    """One run as its MCP clients see it."""
+    """One run as its MCP clients see it.
 
-    def __init__(self, gateway: Gateway, failed: Failed) -> None:
+    Args:
+        gateway: Answers the calls.
+        failed: Told what ended the run.
+        alone: Whether nobody else is served by the same event loop. Then what is soon answered is
+            answered in it: a thread would have to be waited for.
+    """
+
+    def __init__(self, gateway: Gateway, failed: Failed, *, alone: bool = False) -> None:
         self.gateway = gateway
         self._failed = failed
+        self._alone = alone
         self._over = False
         self._turn = anyio.CapacityLimiter(1)  # first come, first served
         self._stopping = False
@@ -77,12 +80,14 @@ class Served:
     def server(self) -> Server[Any]:
         """The protocol's side of this run, without a transport."""
         schemas = {tool.name: tool.input_schema for tool in self._tools}
-        return Server(
+        server: Server[Any] = Server(
             NAME,
             on_list_tools=self._list,
             on_call_tool=self._call,
             get_tool_input_schema=schemas.get,
         )
+        server.middleware.clear()  # it tells a telemetry, which nobody sets up here, of each call
+        return server
 
     async def stop(self, grace: float = GRACE) -> None:
         """Take no more calls; end the one in flight unless it ends by itself in time."""
@@ -110,11 +115,14 @@ class Served:
     async def _call(
         self, _context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        # a thread that was begun is awaited even where the client has gone: the next call of the
-        # run must find the gateway at rest
-        text = await anyio.to_thread.run_sync(
-            self._answer, params.name, params.arguments or {}, limiter=self._turn
-        )
+        name, given = params.name, params.arguments or {}
+        async with self._turn:
+            if self._alone and not self.gateway.waits(name):
+                text = self._answer(name, given)
+            else:
+                # a thread that was begun is awaited even where the client has gone: the next call
+                # of the run must find the gateway at rest
+                text = await anyio.to_thread.run_sync(self._answer, name, given)
         if text is None:
             raise MCPError(INTERNAL_ERROR, _OVER)
         return CallToolResult(content=[TextContent(text=text)])
@@ -142,18 +150,20 @@ def over_stdio(gateway: Gateway, failed: Failed) -> None:
 
 
 async def _stdio(gateway: Gateway, failed: Failed) -> None:
-    served = Served(gateway, failed)
+    served = Served(gateway, failed, alone=True)
     server = served.server()
-    lines = _Lines(sys.stdin.fileno(), at_end=served.finish)
-    # the SDK iterates what it is given; its own reader cannot be stopped while it waits for a line
-    given = cast("anyio.AsyncFile[str]", lines)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_signalled, served, tasks.cancel_scope)
-        with suppress(BrokenPipeError):  # the client is gone
-            async with stdio_server(stdin=given) as (reading, writing):
-                await server.run(reading, writing, server.create_initialization_options())
-        await served.stop(0)
-        tasks.cancel_scope.cancel()
+    with claimed() as descriptor, closing(Messages(descriptor)) as messages:
+        # the SDK iterates the one and writes to the other, each message by two threads of its own;
+        # and its reader cannot be stopped while it waits for a line
+        lines = Lines(sys.stdin.fileno(), whole, at_end=served.finish)
+        stdin, stdout = (cast("anyio.AsyncFile[str]", each) for each in (lines, messages))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_signalled, served, tasks.cancel_scope)
+            with suppress(BrokenPipeError):  # the client is gone
+                async with stdio_server(stdin, stdout) as (reading, writing):
+                    await server.run(reading, writing, server.create_initialization_options())
+            await served.stop(0)
+            tasks.cancel_scope.cancel()
 
 
 async def _signalled(served: Served, scope: anyio.CancelScope) -> None:
@@ -162,46 +172,6 @@ async def _signalled(served: Served, scope: anyio.CancelScope) -> None:
             await served.stop()
             scope.cancel()
             return
-
-
-class _Lines:
-    """Lines of a descriptor, read by a thread that nobody has to wait for."""
-
-    def __init__(self, descriptor: int, at_end: Callable[[], Any]) -> None:
-        self._descriptor = descriptor
-        self._at_end = at_end
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        send, receive = anyio.create_memory_object_stream[bytes](16)
-        token = anyio.lowlevel.current_token()
-
-        def read() -> None:
-            with suppress(anyio.RunFinishedError, anyio.BrokenResourceError):
-                for line in _lines(self._descriptor):
-                    anyio.from_thread.run(send.send, line, token=token)
-                anyio.from_thread.run_sync(send.close, token=token)
-
-        threading.Thread(target=read, daemon=True, name="stdin").start()
-        async with receive:
-            async for line in receive:
-                yield whole(line)
-        await self._at_end()
-
-
-def _lines(descriptor: int) -> Iterator[bytes]:
-    rest = bytearray()
-    while piece := os.read(descriptor, 1 << 16):
-        rest += piece
-        end = rest.find(b"\n")
-        while 0 <= end <= LINE:
-            yield bytes(rest[: end + 1])
-            del rest[: end + 1]
-            end = rest.find(b"\n")
-        if len(rest) > LINE:
-            sys.stderr.write(f"A message of more than {LINE:,} bytes came; the client is left.\n")
-            return
-    if rest:
-        yield bytes(rest)
 
 
 def whole(message: bytes) -> str:
