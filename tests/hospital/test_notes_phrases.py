@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from chartproof.hospital.notes_page import Page, scrub
 from chartproof.hospital.notes_patient import Admission, Code, Patient
 from chartproof.hospital.notes_phrases import Author, Pattern, data, patterns, phrases
 from chartproof.hospital.notes_radiology import report
+from chartproof.hospital.reference import page
 from chartproof.records.recipe import Exam, Say
 
 ALL = [pattern for entries in patterns().values() for pattern in entries]
@@ -66,12 +68,12 @@ def flat(text):
     return " ".join(text.split())
 
 
-def stands(page: Page, pattern: Pattern, section: str) -> bool:
+def stands(note: Page, pattern: Pattern, section: str) -> bool:
     """Whether the page labels the pattern on lines that hold its words, save slots."""
-    for placed in page.placed:
+    for placed in note.placed:
         if placed.label.pattern != pattern.id or placed.section != section:
             continue
-        there = flat(" ".join(page.lines[placed.line_from - 1 : placed.line_to]))
+        there = flat(" ".join(note.lines[placed.line_from - 1 : placed.line_to]))
         words = [re.escape(flat(scrub(each))) for each in re.split(r"\{\w+\}", pattern.text)]
         if re.search(".*".join(words), there):
             return True
@@ -103,6 +105,12 @@ def test_no_two_sentences_have_one_id_and_each_fact_has_a_heading():
     assert set(phrases()["headings"]) == set(patterns())
 
 
+def test_the_page_of_what_notes_can_say_is_up_to_date_and_holds_no_sentence():
+    written = (Path(__file__).parents[2] / "docs/reference/notes.md").read_text(encoding="utf-8")
+    assert written == page(), "python -m chartproof.hospital.reference > docs/reference/notes.md"
+    assert not any(len(p.text) > 25 and p.text in written for p in ALL)
+
+
 def test_every_slot_has_something_to_fill_it():
     mine = set(author().words()) | set(phrases()["slots"])
     own = {"drug", "reason", "other", "was", "now", "restart", "text"}  # of one who plans a list
@@ -131,17 +139,17 @@ def test_every_sentence_of_a_summary_is_written_in_its_section_and_labelled_ther
         for pattern, section in group:
             slots = {name: filled[name] for name in pattern.slots & filled.keys()}
             said.append(say(pattern, section).model_copy(update={"slots": slots}))
-        page = told(*said, wanted=[pattern for pattern, _ in group], seed=n)
+        note = told(*said, wanted=[pattern for pattern, _ in group], seed=n)
         for pattern, section in group:
-            assert stands(page, pattern, section), (pattern.id, section)
+            assert stands(note, pattern, section), (pattern.id, section)
 
 
 def test_every_sentence_of_a_report_is_written_under_its_head_and_labelled_there():
     for n, group in enumerate(batches("rad_")):
         said = [say(pattern, section) for pattern, section in group]
-        page = reported(said, [pattern for pattern, _ in group], seed=n)
+        note = reported(said, [pattern for pattern, _ in group], seed=n)
         for pattern, section in group:
-            assert stands(page, pattern, section), (pattern.id, section)
+            assert stands(note, pattern, section), (pattern.id, section)
 
 
 @pytest.mark.parametrize(("section", "heads"), HEADS.items())
@@ -155,27 +163,27 @@ def test_what_is_said_stands_in_place_of_what_the_writer_would_write(section, he
 
 def test_a_finding_is_in_the_findings_and_in_the_impression_and_nothing_contradicts_it():
     for seed in range(12):
-        page = reported(seed=seed, about={"intracranial_bleed": "stated"})
-        found = [p for p in page.placed if p.label.fact == "intracranial_bleed"]
+        note = reported(seed=seed, about={"intracranial_bleed": "stated"})
+        found = [p for p in note.placed if p.label.fact == "intracranial_bleed"]
         assert {p.section for p in found} == {"rad_find", "rad_imp"}
-        assert not re.search(r"\b[Nn]o (acute|evidence|bleed)", flat(page.text))
+        assert not re.search(r"\b[Nn]o (acute|evidence|bleed)", flat(note.text))
 
 
 def test_a_state_may_stand_behind_a_stroke():
-    page = reported(about={"intracranial_bleed": "stated/chronic"})
-    (found,) = [p for p in page.placed if p.label.fact == "intracranial_bleed"]
+    note = reported(about={"intracranial_bleed": "stated/chronic"})
+    (found,) = [p for p in note.placed if p.label.fact == "intracranial_bleed"]
     assert found.label.state == "chronic"
 
 
 def test_a_slot_that_is_given_is_in_the_sentence():
     for seed in range(8):
-        page = told(Say(fact="reversal", state="complete", slots={"inr2": "1.15"}), seed=seed)
-        assert "1.15" in page.text
+        note = told(Say(fact="reversal", state="complete", slots={"inr2": "1.15"}), seed=seed)
+        assert "1.15" in note.text
 
 
 def test_of_a_time_a_sentence_has_the_clock():
-    page = told(Say(fact="tpa_given", slots={"clock_tpa": "2151-03-01 08:07:00"}))
-    assert "08:07" in page.text
+    note = told(Say(fact="tpa_given", slots={"clock_tpa": "2151-03-01 08:07:00"}))
+    assert "08:07" in note.text
 
 
 def test_a_slot_that_no_sentence_has_is_refused():
@@ -230,18 +238,18 @@ def test_the_course_of_one_who_died_loses_no_sentence():
         Say(fact="death_details", section="dexam", state="expired"),
         Say(fact="goals_of_care", value="planned", section="transitional"),
     ]
-    page = told(*said, died=True)
-    assert {p.section for p in page.placed} >= {"dexam", "transitional"}
+    note = told(*said, died=True)
+    assert {p.section for p in note.placed} >= {"dexam", "transitional"}
 
 
 def test_a_diagnosis_that_is_said_heads_the_list():
     said = Say(fact="discharge_diagnosis", slots={"diagnosis": "pneumonia"})
-    page = told(said, stay=admission(codes=(Code("A419", 10, "Sepsis"),)))
-    lines = page.lines
+    note = told(said, stay=admission(codes=(Code("A419", 10, "Sepsis"),)))
+    lines = note.lines
     head = next(n for n, line in enumerate(lines) if line in ("Primary Diagnosis:", "PRIMARY:"))
     assert "pneumonia" in lines[head + 1].lower()
 
 
 def test_without_an_ed_stay_what_happened_in_an_ed_is_told_all_the_same():
-    page = told(Say(fact="tpa_given", section="ed"), ed=False)
-    assert any(p.section == "ed" for p in page.placed)
+    note = told(Say(fact="tpa_given", section="ed"), ed=False)
+    assert any(p.section == "ed" for p in note.placed)

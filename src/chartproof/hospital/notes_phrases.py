@@ -159,7 +159,7 @@ class Author:
                 + (f" in {', '.join(sorted(wanted))}." if wanted else "."),
                 remedy="Use a fact, value, state and section of hospital/phrases/facts.",
             )
-        slots = set(given)
+        slots = {_plain(name) for name in given}
         fullest = max(fits, key=lambda p: len(p.slots & slots))
         if slots - fullest.slots:
             beside = ", ".join(f"`{name}`" for name in sorted(slots & fullest.slots))
