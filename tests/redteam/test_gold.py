@@ -1,5 +1,6 @@
 """Nothing by which a case is decided reaches a run: not its prompt, its tools, their answers."""
 
+import importlib.util
 import json
 import re
 from importlib.resources import files
@@ -19,11 +20,13 @@ from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.labels import reference
 from chartproof.records.edit import SetRows
+from chartproof.records.record import CANARY as GOLDEN
 from chartproof.records.study import Study
 from chartproof.runs import cells
 from chartproof.runs.systems import SCRIPTED
 from chartproof.tools.gateway import specs
 
+ROOT = Path(__file__).parents[2]
 GOLD = ("facts.sql", "notes.yaml", "recipes.yaml", "twins.yaml")
 """Files of a scenario that decide a case or make one; scenario.yaml holds the question too."""
 
@@ -70,12 +73,35 @@ def test_no_reference_verdict_and_no_rule_is_reached(home: Path, reached: str) -
     assert not any(word in reached for word in ("deciding", "reference pending", "if_readings"))
 
 
-def test_the_catalogues_canary_is_not_reached_and_would_be_found(reached: str) -> None:
-    text = (files("chartproof.catalog") / "canary.txt").read_text(encoding="utf-8")
-    canary = text.split()[-1]
-    assert canary not in reached
-    assert canary in reached + text
+def test_the_canary_stands_in_every_file_that_tells_an_answer(home: Path) -> None:
+    spec = importlib.util.spec_from_file_location("canary", ROOT / "scripts" / "canary.py")
+    assert spec
+    assert spec.loader
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert len(list(script.gold())) > 30
+    assert script.without() == [], "run python scripts/canary.py"
+    assert (files("chartproof.catalog") / "canary.txt").read_text("utf-8").split()[-1] == GOLDEN
+    for path in ("labels/reference.jsonl", "store/planted.jsonl", "store/sentences.jsonl"):
+        lines = (home / path).read_text(encoding="utf-8").splitlines()
+        assert lines, path
+        assert [line for line in lines if GOLDEN not in line] == [], path
+
+
+def test_the_canary_is_in_nothing_that_a_run_is_given_told_or_made_of(
+    home: Path, reached: str
+) -> None:
+    assert GOLDEN not in reached
     assert "labevents:" in reached  # the traces are there to be searched
+    given = [home / "cases", *(home / "runs").rglob("corpus")]
+    holding = [
+        path
+        for folder in given
+        for path in folder.rglob("*")
+        if path.is_file() and GOLDEN.encode() in path.read_bytes()
+    ]
+    assert holding == []
+    assert len(given) > 1
 
 
 def test_a_chart_holds_no_word_of_its_case_and_its_name_tells_nothing(home: Path) -> None:

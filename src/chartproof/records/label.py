@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from chartproof.records.record import Document, Record
+from chartproof.records.record import Document, Gold, Record
 from chartproof.records.verdict import Verdict
 
 
@@ -50,7 +50,7 @@ class Ruling(Document):
     windows: tuple[tuple[tuple[str | None, str | None], ...], ...] = ()
 
 
-class Label(Document):
+class Label(Gold):
     """A reference verdict of one case and arm, in one version of the labels."""
 
     case: str

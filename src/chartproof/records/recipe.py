@@ -24,7 +24,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from chartproof.records.edit import Edit, Value
-from chartproof.records.record import Document, Record
+from chartproof.records.record import Document, Gold, Record
 
 
 class Draw(Record):
@@ -225,7 +225,7 @@ class Recipes(Document):
     recipes: tuple[Recipe, ...]
 
 
-class Planted(Document):
+class Planted(Gold):
     """What was planted in one patient. A run can never read it."""
 
     scenario: str
@@ -243,7 +243,7 @@ class Planted(Document):
         return len(self.controls)
 
 
-class Sentence(Document):
+class Sentence(Gold):
     """The label of a sentence that the hospital wrote, after scrubbing and wrapping."""
 
     table: Literal["discharge", "radiology"]

@@ -17,3 +17,13 @@ class Document(Record):
     """A record that is a file, or a line of one. It says which schema it was written to."""
 
     schema_: Literal[1] = Field(default=1, alias="schema")
+
+
+CANARY = "canary-of-the-catalogue-6f0b2c94d1e84b57"
+"""Stands in every file that decides or plants a case, and nowhere that an agent can read."""
+
+
+class Gold(Document):
+    """A document that tells the answer to a case. A leak of it is found by its canary."""
+
+    canary: str = CANARY

@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Formulas that scenarios share. Temporary macros on the engine's own connection.
 
 -- Age in a year of the shifted calendar: MIMIC gives an age at an anchor year.

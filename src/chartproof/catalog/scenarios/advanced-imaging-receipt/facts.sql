@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Was a CT or an MRI performed within one ICU stay? Orders, reports and ICU events of the patient
 -- are laid side by side; each report confirms at most one order.
 with recursive

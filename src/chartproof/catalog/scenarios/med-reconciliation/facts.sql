@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Home, last 24 h and discharge, drug by drug. Drugs are compared by ingredient and counted by
 -- product (a combination is one drug); what a name means stands in rules/drugs.yaml.
 with

@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Facts of post-ct-aki: one row per candidate time of the index CT, and the row `unresolved`.
 with adm as (
   select

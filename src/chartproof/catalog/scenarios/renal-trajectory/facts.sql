@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Facts of renal-trajectory: one row, about all admissions of a patient.
 with adm as (
   select
