@@ -13,7 +13,7 @@ from PIL import Image
 from chartproof.catalog import pdf
 from chartproof.catalog.importing import Described, add, record_of
 from chartproof.catalog.read import corpus
-from chartproof.errors import SpecError
+from chartproof.errors import DiskError, SpecError
 
 SAID = Described(id="my-site", title="House rules", body="House", year="2150")
 PROSE = (
@@ -290,7 +290,7 @@ def test_a_file_that_is_no_text_is_refused(
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "r.md").write_text("# R\n")
-    with pytest.raises(SpecError, match="could not be written"):
+    with pytest.raises(DiskError, match="could not be written"):
         add(tmp_path / "r.md", tmp_path / "file" / "p", SAID)
 
 

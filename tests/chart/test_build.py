@@ -23,7 +23,7 @@ from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.mimic import MimicSource
 from chartproof.chart.sources.source import Source
 from chartproof.chart.store import Store
-from chartproof.errors import ChartError
+from chartproof.errors import ChartError, DiskError
 from chartproof.records.store import Coverage, Tier
 
 Rows = dict[str, list[dict[str, object]]]
@@ -330,7 +330,7 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path, error: Exception) -> None:
         def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
             raise error
 
-    with pytest.raises(ChartError, match=r"No space left on device.*it resumes"):
+    with pytest.raises(DiskError, match=r"No space left on device.*it resumes"):
         build(Full(patients(9000001)), tmp_path / "store")
 
 
@@ -353,7 +353,7 @@ def test_too_little_disk_is_noticed_before_the_work(
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(building.shutil, "disk_usage", lambda _path: usage(10**12, 0, 10**10))
     source = Large(patients(9000001))
-    with pytest.raises(ChartError, match=r"needs about 90\.0 GB of disk.*has 10\.0 GB free"):
+    with pytest.raises(DiskError, match=r"needs about 90\.0 GB of disk.*has 10\.0 GB free"):
         build(source, tmp_path / "store")
     assert source.staged == []
     # a few patients of a large source need little

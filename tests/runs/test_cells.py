@@ -69,7 +69,9 @@ def test_what_a_killed_process_left_is_neither_listed_nor_in_the_way(tmp_path: P
 
 def test_a_folder_that_cannot_be_written_is_told_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match=r"could not be written: Not a directory\. Free disk space"):
+    with pytest.raises(
+        RunError, match=r"could not be written: Not a directory\. Move away the file"
+    ):
         cells.write(tmp_path / "file" / "1", fill)
 
 

@@ -12,7 +12,7 @@ from chartproof.cases.build import find, load
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.catalog.read import prompt, scenario
 from chartproof.chart.chart import Chart
-from chartproof.errors import ChartproofError, RunError
+from chartproof.errors import ChartproofError, RunError, mend
 from chartproof.interventions.audit import Audit
 from chartproof.records.case import Case
 from chartproof.records.study import Study
@@ -156,7 +156,7 @@ def _folder(runs: Path, case: str, arm: str) -> tuple[Path, int]:
 def _unwritable(folder: Path, error: OSError) -> RunError:
     return RunError(
         f"{error.filename or folder} could not be written: {error.strerror}.",
-        remedy="Free disk space or make the folder writable, and serve again.",
+        remedy=mend(error, "serve again"),
     )
 
 

@@ -14,7 +14,7 @@ import yaml
 
 from chartproof.catalog import pdf
 from chartproof.catalog.read import FRONT, POLICY_ID, STATUS, parse_yaml, policies, read_policy
-from chartproof.errors import SpecError
+from chartproof.errors import DiskError, SpecError, mend, unread
 from chartproof.records.policy import Import, Loss, Policy
 
 LONGEST = 1_000
@@ -64,13 +64,14 @@ def add(
 
     Raises:
         SpecError: The file cannot be read, something about it is not known, or the id is taken.
+        DiskError: The folder cannot be written.
     """
     described = described or Described()
     try:
         raw = file.read_bytes() if file.stat().st_size <= pdf.LARGEST else b""
     except OSError as error:
         raise SpecError(
-            f"{file} cannot be read: {error.strerror}.", remedy="Give a PDF or Markdown file."
+            f"{file} cannot be read: {unread(error)}.", remedy="Give a PDF or Markdown file."
         ) from error
     front: dict[str, object] = {}
     pages: int | None = None
@@ -118,9 +119,9 @@ def _written(path: Path, whole: str, made: Import) -> Policy:
         record_of(path).write_text(account, encoding="utf-8")
         half.replace(path)
     except OSError as error:
-        raise SpecError(
+        raise DiskError(
             f"{path} could not be written: {error.strerror}.",
-            remedy="Make the folder writable, or choose another with --to.",
+            remedy=mend(error, "repeat, or choose another folder with --to"),
         ) from error
     return read_policy(path, site=True)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 import yaml
 from pydantic import ValidationError
 
-from chartproof.errors import SpecError
+from chartproof.errors import SpecError, unread
 from chartproof.records.notes import Notes, Reading, SharedReading, Validity
 from chartproof.records.policy import Policy
 from chartproof.records.recipe import Recipes
@@ -114,7 +114,7 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(
-            f"{path} cannot be read ({error}).", remedy="Give a readable UTF-8 file."
+            f"{path} cannot be read: {unread(error)}.", remedy="Give a readable UTF-8 file."
         ) from error
 
 
@@ -331,7 +331,9 @@ def read_policy(path: Path, *, site: bool = False) -> Policy:
         raw = path.read_bytes()
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{name} cannot be read ({error}).", remedy="Give UTF-8 text.") from error
+        raise SpecError(
+            f"{name} cannot be read: {unread(error)}.", remedy="Give UTF-8 text."
+        ) from error
     parts = text.split("---\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise SpecError(

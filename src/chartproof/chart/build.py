@@ -25,7 +25,7 @@ from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
 from chartproof.chart.store import DIGESTS, INFO, LAYOUT, Store
 from chartproof.chart.write import write
-from chartproof.errors import ChartError
+from chartproof.errors import ChartError, DiskError
 from chartproof.records.record import Document
 from chartproof.records.store import Coverage, StoreInfo
 
@@ -60,7 +60,8 @@ def build(
         memory_limit: For DuckDB, as it writes it; what does not fit spills to disk.
 
     Raises:
-        ChartError: The source is bad, the folder is taken, or the disk is full.
+        ChartError: The source is bad, or the folder is taken.
+        DiskError: There is too little disk or memory.
     """
     wanted = None if patients is None else tuple(sorted(set(patients)))
     origin = _origin(source, wanted)
@@ -324,20 +325,20 @@ def _disk_errors(work: Path) -> Generator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as e:
-        raise ChartError(
+        raise DiskError(
             f"The build ran out of memory or of room to spill: {first_line(e)}",
             remedy="Free memory and disk space, then build again: it resumes.",
         ) from e
     except (duckdb.Error, OSError) as e:
         # DuckDB passes a full disk on as IOException or, while it commits, as another of its errors
         if "no space left" in str(e).lower():
-            raise ChartError(
+            raise DiskError(
                 f"The disk of `{work}` is full: No space left on device.",
                 remedy="Free space, then build again: it resumes.",
             ) from e
         if not isinstance(e, (duckdb.IOException, OSError)):
             raise
-        raise ChartError(
+        raise DiskError(
             f"The build could not read or write in `{work}`: {first_line(e)}",
             remedy="Check disk space and permissions, then build again: it resumes.",
         ) from e
@@ -350,7 +351,7 @@ def _preflight(source: Source, work: Path, wanted: tuple[int, ...] | None) -> No
     need = int((kept + source.aside()) * SHARE_OF_TEXT)
     free = shutil.disk_usage(work).free
     if need > free:
-        raise ChartError(
+        raise DiskError(
             f"The build needs about {need / 1e9:.1f} GB of disk; `{work.parent}` has "
             f"{free / 1e9:.1f} GB free.",
             remedy="Free space, build on another disk, or take fewer with `--patients FILE`.",

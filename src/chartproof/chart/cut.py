@@ -13,7 +13,7 @@ import duckdb
 from chartproof.chart.edits import Bind, apply
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.store import Store, quoted
-from chartproof.errors import ChartError
+from chartproof.errors import ChartError, DiskError, mend
 from chartproof.records.edit import Edit, Touched
 
 USED = {
@@ -53,7 +53,8 @@ def cut(
         bind: Anchors and facts that expressions in the edits name.
 
     Raises:
-        ChartError: The store has no such patient, or the disk is full.
+        ChartError: The store has no such patient.
+        DiskError: The disk is full.
         SpecError: An edit does not fit the tables.
     """
     half = path.with_name(path.name + ".half")
@@ -76,9 +77,14 @@ def cut(
             remedy="`chartproof store check` tells what is damaged; build the store again.",
         ) from error
     except (OSError, duckdb.IOException) as error:
-        raise ChartError(
-            f"The chart of patient {subject_id} could not be written: {error}.",
-            remedy="Free disk space, then repeat; what is complete is kept.",
+        reason = (isinstance(error, OSError) and error.strerror) or str(error).splitlines()[0]
+        raise DiskError(
+            f"The chart of patient {subject_id} could not be written: {reason}.",
+            remedy=(
+                mend(error, "repeat: what is complete is kept")
+                if isinstance(error, OSError)
+                else "Free disk space, and repeat: what is complete is kept."
+            ),
         ) from error
     finally:
         half.unlink(missing_ok=True)

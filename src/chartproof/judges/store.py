@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from chartproof.errors import JudgeError
+from pydantic import ValidationError
+
+from chartproof.errors import JudgeError, mend
 from chartproof.records.grade import Grade
 from chartproof.records.proof import Fault
 
@@ -39,7 +41,7 @@ def append(folder: Path, grades: Iterable[Grade]) -> int:
     except OSError as error:
         raise JudgeError(
             f"Grades could not be written to {path}: {error.strerror}.",
-            remedy="Free disk space or make the folder writable, and grade again.",
+            remedy=mend(error, "grade again"),
         ) from error
     return len(new)
 
@@ -90,6 +92,15 @@ def _is_grade(line: bytes) -> bool:
     return True
 
 
+def _why(error: ValueError) -> str:
+    """What is wrong with a line, in one line."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"`{where}`: {first['msg'].lower()}" if where else first["msg"]
+
+
 def settled(grades: Sequence[Grade]) -> dict[str, Grade]:
     """Item → the grade that counts: a rule's before a human's before a judge's, the latest of each.
 
@@ -134,7 +145,7 @@ def faults(folder: Path, run: str, claims: Mapping[str, str]) -> tuple[Fault, ..
             grade = Grade.model_validate_json(line)
         except ValueError as error:
             if n < len(lines) or not line.startswith(b"{"):  # a torn line begins as a whole one
-                why = str(error).splitlines()[-1].strip()
+                why = _why(error)
                 found.append(
                     Fault(file=NAME, line=n, event="the line", what=f"is no grade ({why})")
                 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from chartproof.errors import RunError
+from chartproof.errors import RunError, mend
 from chartproof.records.cell import CellInfo
 
 CELL = "cell.json"
@@ -118,7 +118,7 @@ def write(folder: Path, fill: Callable[[Path], CellInfo]) -> CellInfo:
     except OSError as error:
         raise RunError(
             f"The cell {folder} could not be written: {error.strerror or error}.",
-            remedy="Free disk space or make the folder writable, and run again.",
+            remedy=mend(error, "run again"),
         ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)

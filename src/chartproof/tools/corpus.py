@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from chartproof.errors import RunError
+from chartproof.errors import RunError, mend
 from chartproof.records.policy import Policy
 from chartproof.records.trace import canonical, digest
 
@@ -151,7 +151,7 @@ def keep(folder: Path, policies: Mapping[str, Policy]) -> Path:
             half.unlink(missing_ok=True)
         raise RunError(
             f"The policies of the run could not be kept in {folder}: {error.strerror}.",
-            remedy="Free disk space or make the folder writable, and run again.",
+            remedy=mend(error, "run again"),
         ) from error
     return path
 
