@@ -33,7 +33,8 @@ def commands() -> str:
                 continue
             names = " ".join(each.opts) if each.opts else each.name or ""
             text = getattr(each, "help", None) or ""
-            shown = each.name if each.param_type_name == "argument" else names
+            argument = each.param_type_name == "argument"
+            shown = each.metavar or each.name if argument else names
             parts.append(f"- `{shown}` {text}".rstrip() + "\n")
 
     walk(typer.main.get_command(app), "chartproof")

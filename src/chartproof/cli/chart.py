@@ -12,13 +12,29 @@ from chartproof.errors import SpecError
 app = typer.Typer(no_args_is_help=True, help="Look into the chart of a case.")
 
 
+def _time(given: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(given.strip())
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is not None:
+        raise typer.BadParameter(
+            f"`{given}` is no time of a record: write 2150-01-31 or '2150-01-31 06:00'."
+        )
+    return time
+
+
 @app.command()
 def show(
     case: options.CaseId,
     home: options.Home = options.HOME,
     edits: options.Edits = None,
-    since: Annotated[datetime | None, typer.Option(help="From this time on.")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Before this time.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(parser=_time, metavar="TIME", help="From this time on.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option(parser=_time, metavar="TIME", help="Before this time.")
+    ] = None,
     table: Annotated[list[str] | None, typer.Option(help="Only this table; repeatable.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many rows.")] = 60,
 ) -> None:
@@ -58,6 +74,8 @@ def tool(
     policies: options.Policies = None,
 ) -> None:
     """Call one governed tool as an agent would, and print the text that it would read.
+
+    `python` runs its program in a jail, as in a study that asks for the shell: naming it is asking.
 
     Example: chartproof tool post-ct-aki labs items=[50912] since=2150-01-01
     """

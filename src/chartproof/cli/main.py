@@ -1,21 +1,24 @@
 """`chartproof`: the command line, a thin door above the API.
 
-Exit status: 0 done, 1 a failure, 2 the input is at fault, 130 interrupted.
+Exit status: 0 done, 1 a failure, 2 the input is at fault, 130 interrupted, 143 ended by SIGTERM.
 """
 
 import errno
 import os
+import signal
 import sys
 from pathlib import Path
 from traceback import walk_tb
+from types import FrameType
 from typing import Annotated
 
 import typer
 
 from chartproof.cli import cases, chart, demo, policy, runs, scenario, serve, shell, store, traces
 from chartproof.cli.screen import complain
-from chartproof.errors import ChartproofError
+from chartproof.errors import ChartproofError, mend, unread
 
+INTERRUPTED = 128 + signal.SIGINT
 LIBRARY = str(Path(os.__file__).parent)
 """Where the functions lie that ask the system for a file."""
 CHANGES = (
@@ -81,8 +84,13 @@ app.command("demo")(demo.demo)
 
 def main() -> None:
     """Run a command; every failure names its remedy."""
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # what Typer makes of Ctrl-C
+            interrupted()
+        raise
     except ChartproofError as error:
         complain(error.what, error.remedy)
         sys.exit(error.exit_status)
@@ -108,11 +116,11 @@ def refused(error: OSError) -> None:
     if writing(error):
         complain(
             f"{error.filename or 'A file'} could not be written: {reason}.",
-            "Free disk space or choose another place, then repeat.",
+            mend(error, "repeat"),
         )
         sys.exit(1)
     complain(
-        f"{error.filename or 'A file'} could not be read: {reason}.",
+        f"{error.filename or 'A file'} could not be read: {unread(error)}.",
         "Give a file or folder that is there and readable.",
     )
     sys.exit(2)
@@ -132,5 +140,15 @@ def writing(error: OSError) -> bool:
 
 def interrupted() -> None:
     """Say that nothing is lost, and end as a shell expects."""
-    complain("Interrupted.", "What is complete is kept: the same command goes on from there.")
-    sys.exit(130)
+    what = "Ended by SIGTERM." if _ended_by_sigterm else "Interrupted."
+    complain(what, "What is complete is kept: the same command goes on from there.")
+    sys.exit(128 + signal.SIGTERM if _ended_by_sigterm else INTERRUPTED)
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> None:
+    """End as on Ctrl-C: the work in hand is let go in order, and nothing is left behind."""
+    _ended_by_sigterm.append(True)
+    raise KeyboardInterrupt
+
+
+_ended_by_sigterm: list[bool] = []

@@ -41,7 +41,9 @@ def run(
 
     if (study is None) == (not system):
         raise SpecError(
-            "Neither or both of a study file and --system were given.",
+            "Neither a study file nor --system was given."
+            if study is None
+            else "Both a study file and --system were given.",
             remedy="Give a file, or `--system careful --scenario post-ct-aki --n 5`.",
         )
     if study is not None:

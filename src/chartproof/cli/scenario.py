@@ -9,6 +9,8 @@ import typer
 from chartproof.cli import options, screen
 from chartproof.errors import SpecError
 
+WHICH = "Id of a scenario, as `chartproof scenario list` has it."
+
 app = typer.Typer(no_args_is_help=True, help="List, read and evaluate clinical scenarios.")
 
 
@@ -36,7 +38,7 @@ def list_() -> None:
 
 
 @app.command()
-def show(id_: Annotated[str, typer.Argument(metavar="SCENARIO")]) -> None:
+def show(id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)]) -> None:
     """Show one scenario: question, facts, rules, rubric."""
     from chartproof.catalog.read import scenario
 
@@ -91,7 +93,7 @@ def lint(
 
 @app.command()
 def verdict(
-    id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)],
     facts: Annotated[
         Path | None, typer.Option(help="JSON or YAML file: fact name → value.")
     ] = None,
@@ -106,7 +108,12 @@ def verdict(
 
     folder = scenario(id_)
     if (facts is None) == (case is None):
-        raise SpecError("Neither or both of --facts and --case were given.", remedy="Give one.")
+        raise SpecError(
+            "Neither --facts nor --case was given."
+            if facts is None
+            else "Both --facts and --case were given.",
+            remedy="Give a file of facts, or a case whose chart is asked.",
+        )
     if facts is not None:
         if edits:
             raise SpecError("--edits changes a chart.", remedy="Give it with --case.")

@@ -8,7 +8,14 @@ from io import StringIO
 from rich import box
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 out = Console()
@@ -63,7 +70,10 @@ def picture(shown: RenderableType) -> str:
 
 @contextmanager
 def stages() -> Generator[Callable[[str], Callable[[int, int], None]]]:
-    """Bars one below the other: a name gives the function that its bar is told by."""
+    """Bars one below the other: a name gives the function that its bar is told by.
+
+    Nothing is drawn before something is told, so that a refusal stands alone.
+    """
     bar = Progress(
         TextColumn("{task.description:<28}"),
         BarColumn(),
@@ -71,13 +81,23 @@ def stages() -> Generator[Callable[[str], Callable[[int, int], None]]]:
         TimeElapsedColumn(),
         console=err,
     )
-    with bar:
 
-        def stage(what: str) -> Callable[[int, int], None]:
-            task = bar.add_task(what, total=None)
-            return lambda done, all_: bar.update(task, completed=done, total=all_)
+    def stage(what: str) -> Callable[[int, int], None]:
+        tasks: list[TaskID] = []
 
+        def told(done: int, all_: int) -> None:
+            if not tasks:
+                bar.start()
+                tasks.append(bar.add_task(what, total=None))
+            bar.update(tasks[0], completed=done, total=all_)
+
+        return told
+
+    try:
         yield stage
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def _rest(many: int) -> None:
 def _chosen(runs: list[Path] | None, every: bool, home: Path) -> list[Path]:
     if every == bool(runs):
         raise SpecError(
-            "Neither or both of a RUN and --all were given.",
+            "Both a RUN and --all were given." if every else "Neither a RUN nor --all was given.",
             remedy="Name the folder of a run or a study, or give --all.",
         )
     return [home / "runs"] if every else list(runs or ())

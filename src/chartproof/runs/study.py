@@ -144,9 +144,14 @@ def _pooled(
         ) as pool,
     ):
         try:
-            waiting: dict[Future[CellInfo], int] = {
-                pool.submit(_run_here, task): n for n, task in enumerate(todo)
-            }
+            # a worker that begins would tell of Ctrl-C by a traceback
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                waiting: dict[Future[CellInfo], int] = {
+                    pool.submit(_run_here, task): n for n, task in enumerate(todo)
+                }
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             for future in as_completed(waiting):
                 cell = future.result()
                 found[waiting[future]] = cell
@@ -211,6 +216,7 @@ def _begin(home: Path, given: _Given, flag: Flag, parent: int) -> None:
     The parent tells its own number: it may be gone before this process begins.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _here[:] = [_Worker(home, given, flag.is_set)]
 
