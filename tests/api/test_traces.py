@@ -235,6 +235,7 @@ def test_a_damaged_line_of_grades_is_told(
     path.write_bytes(damage(path.read_bytes()))
     (found,) = api.verify(folder(home))
     assert found.state == state
+    assert not any("http" in fault.what or "\n" in fault.what for fault in found.faults)
     torn = "grades.jsonl, line 1 is torn: its grader was killed; grading again mends it"
     assert (found.notes == (torn,)) == (state == "cut off")
 
