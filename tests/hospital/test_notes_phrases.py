@@ -7,8 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from tests.hospital.notes_patient import SUBJECT, tables_of_a_patient
 
 from chartproof.errors import SpecError
+from chartproof.hospital.notes import write
 from chartproof.hospital.notes_discharge import Brief, summary
 from chartproof.hospital.notes_page import Page, scrub
 from chartproof.hospital.notes_patient import Admission, Code, Patient
@@ -199,6 +201,22 @@ def test_a_report_s_sentence_is_refused_in_a_summary():
 def test_a_summary_s_sentence_is_refused_in_a_report():
     with pytest.raises(SpecError, match="is no sentence of a report"):
         reported([Say(fact="intracranial_bleed", state="chronic", section="bhc")])
+
+
+def test_what_no_report_can_tell_is_refused():
+    with pytest.raises(SpecError, match="No report can tell `sepsis`"):
+        reported(about={"sepsis": "stated"})
+
+
+def test_a_directive_on_an_exam_that_is_not_there_is_refused():
+    said = Say(note="radiology", exam=1, fact="intracranial_bleed")
+    with pytest.raises(SpecError, match="speaks of exam 1, of 0"):
+        write(tables_of_a_patient(), subject_id=SUBJECT, say=[said], rng=random.Random(1))
+
+
+def test_a_section_that_has_no_head_cannot_be_empty():
+    with pytest.raises(SpecError, match="No section `ed` of a summary"):
+        told(Say(fact="discharge_element_missing", value="absent", section="ed"))
 
 
 @pytest.mark.parametrize("section", ["dinstr", "fu", "ddx", "dcond", "dispo", "exam", "proc", "cc"])

@@ -11,7 +11,8 @@ import pytest
 from chartproof.catalog.read import scenario, scenario_ids
 from chartproof.chart.build import build
 from chartproof.chart.store import Store
-from chartproof.hospital.notes_phrases import Author
+from chartproof.hospital.notes_course import MISSING
+from chartproof.hospital.notes_phrases import Author, patterns
 from chartproof.hospital.source import SyntheticSource
 from chartproof.records.recipe import Planted, Recipe
 
@@ -192,12 +193,18 @@ def test_labels_name_lines_of_notes_that_exist(
 def test_whatever_a_recipe_wants_said_there_is_a_phrase_for(name: str) -> None:
     recipes = scenario(name).recipes
     assert recipes is not None
-    lists = {"home_medication_list", "discharge_medication_list", "summary"}
+    lists = {"home_medication_list", "discharge_medication_list", "summary", MISSING}
     author = Author("terse", female=True, rng=random.Random(1))
     blocks = [*recipes.blocks.values(), *recipes.recipes]
     for say in (say for block in blocks for say in block.say):
         drawn = any(str(part).startswith("=") for part in (say.value, say.state))
-        if say.fact in lists or say.value == "unsaid" or say.note == "radiology" or drawn:
+        if say.fact in lists or say.value == "unsaid" or drawn:
             continue
+        if say.note == "radiology" and not any(
+            section.startswith("rad_")
+            for pattern in patterns().get(say.fact, ())
+            for section in pattern.sections
+        ):
+            continue  # told by phrases/radiology.yaml
         sections = (say.section,) if say.section else ()
-        author.pick(say.fact, say.value, state=say.state, sections=sections)
+        author.pick(say.fact, say.value, state=say.state, sections=sections, given=say.slots)

@@ -117,6 +117,12 @@ class _Desk:
     def reports(self, exams: Sequence[Exam], say: Sequence[Say]) -> list[Report]:
         """Write the reports of the examinations that have one."""
         written: list[Report] = []
+        for each in say:
+            if each.note == "radiology" and each.exam not in range(len(exams)):
+                raise SpecError(
+                    f"The directive `{each.fact}` speaks of exam {each.exam}, of {len(exams)}.",
+                    remedy="Give `exam`: an index into the recipe's exams, the first is 0.",
+                )
         for n, exam in enumerate(exams):
             if not exam.report:
                 continue

@@ -82,6 +82,12 @@ class Course:
         self.left_out = {
             say.section: say for say in given if say.fact == MISSING and say.value == "absent"
         }
+        for section in self.left_out:
+            if section != "dexam" and section not in data("discharge")["headers"]:
+                raise SpecError(
+                    f"No section `{section}` of a summary can be left empty.",
+                    remedy=f"Give one of {', '.join(data('discharge')['headers'])}, dexam.",
+                )
         self.said = [
             say
             for say in given

@@ -26,6 +26,13 @@ SHARES = {"technique": 0.55, "comparison": 0.85, "findings": 0.72, "impression":
 raised where cross-sectional studies carry the head nearly always."""
 
 ADDENDA = 0.03
+
+_TOLD = (
+    *("contrast", "dialysis_esrd", "guidance"),
+    *("rad_comparison", "rad_exam_type", "rad_status", "rad_technique"),
+)
+"""Facts that `phrases/radiology.yaml` tells, rather than sentences of `phrases/facts`."""
+
 _CROSS = ("CT", "CTA", "MRI", "CTGUIDED", "PET")
 
 
@@ -84,6 +91,13 @@ def report(exam: Exam, author: Author, said: Sequence[Say]) -> Report:
         )
         if name not in facts
     }
+    unknown = sorted(about.keys() - set(_TOLD))
+    if unknown:
+        raise SpecError(
+            f"No report can tell `{unknown[0]}` ({exam.name}).",
+            remedy="Use a fact with a rad_ section of docs/reference/notes.md, or one of "
+            f"{', '.join(_TOLD)}.",
+        )
     slots = _slots(exam, kind, author, said)
     body = _Body(_Task(exam, kind, about, slots, planted), author)
     page = body.write()
