@@ -118,8 +118,8 @@ def run(
         progress: Told of each finished cell.
     """
     manifest = load(home / "cases")
-    asked = {*study.scenarios} or {case.scenario for case in manifest.cases}
-    refuse_faulty(sorted(asked))
+    for each in study.scenarios:
+        scenario(each)
     template = prompt(study.prompt)
     todo = studies.tasks(
         study,
@@ -133,6 +133,7 @@ def run(
             "The study has no cells: no case fits its scenarios and arms.",
             remedy="`chartproof cases show` lists the cases.",
         )
+    refuse_faulty(sorted({task.case.scenario for task in todo}))
     return run_study(
         todo,
         corpus_of(home, policies),

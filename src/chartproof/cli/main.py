@@ -14,7 +14,19 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import cases, chart, demo, policy, runs, scenario, serve, shell, store, traces
+from chartproof.cli import (
+    cases,
+    chart,
+    demo,
+    policy,
+    runs,
+    scenario,
+    selftest,
+    serve,
+    shell,
+    store,
+    traces,
+)
 from chartproof.cli.screen import complain
 from chartproof.errors import ChartproofError, mend, unread
 
@@ -80,6 +92,7 @@ app.command("report")(runs.report)
 app.command("verify")(traces.verify)
 app.command("replay")(traces.replay)
 app.command("demo")(demo.demo)
+app.command("selftest")(selftest.selftest)
 
 
 def main() -> None:
