@@ -12,12 +12,13 @@ from tests.hospital.notes_patient import SUBJECT, tables_of_a_patient
 from chartproof.errors import SpecError
 from chartproof.hospital.notes import write
 from chartproof.hospital.notes_discharge import Brief, summary
+from chartproof.hospital.notes_medications import changes
 from chartproof.hospital.notes_page import Page, scrub
 from chartproof.hospital.notes_patient import Admission, Code, Patient
 from chartproof.hospital.notes_phrases import Author, Pattern, data, patterns, phrases
 from chartproof.hospital.notes_radiology import report
 from chartproof.hospital.reference import page
-from chartproof.records.recipe import Exam, Say
+from chartproof.records.recipe import Exam, Medication, Regimen, Say
 
 ALL = [pattern for entries in patterns().values() for pattern in entries]
 REPORTED = {"IMPRESSION": "rad_imp", "FINDINGS": "rad_find"}
@@ -115,11 +116,10 @@ def test_the_page_of_what_notes_can_say_is_up_to_date_and_holds_no_sentence():
 
 def test_every_slot_has_something_to_fill_it():
     mine = set(author().words()) | set(phrases()["slots"])
-    own = {"drug", "reason", "other", "was", "now", "restart", "text"}  # of one who plans a list
     chart = set(told_slots())
     for pattern in ALL:
         for slot in pattern.slots:
-            assert slot in mine | own | chart, pattern.id
+            assert slot in mine | chart, pattern.id
 
 
 def told_slots():
@@ -133,13 +133,11 @@ def told_slots():
 
 
 def test_every_sentence_of_a_summary_is_written_in_its_section_and_labelled_there():
-    from_chart = {"drug", "reason", "other", "was", "now", "restart", "text"}
     creatinine = {f"cr_{name}": "1.1" for name in ("adm", "peak", "dc", "lo", "hi", "base")}
-    filled = dict.fromkeys(from_chart, "x") | creatinine
     for n, group in enumerate(batches("")):
         said = []
         for pattern, section in group:
-            slots = {name: filled[name] for name in pattern.slots & filled.keys()}
+            slots = {name: creatinine[name] for name in pattern.slots & creatinine.keys()}
             said.append(say(pattern, section).model_copy(update={"slots": slots}))
         note = told(*said, wanted=[pattern for pattern, _ in group], seed=n)
         for pattern, section in group:
@@ -191,6 +189,17 @@ def test_of_a_time_a_sentence_has_the_clock():
 def test_a_slot_that_no_sentence_has_is_refused():
     with pytest.raises(SpecError, match="No phrase that says `bleeding` as `stated` has the slot"):
         told(Say(fact="bleeding", slots={"colour": "red"}))
+
+
+def test_a_change_without_the_dose_before_is_refused():
+    drug = Medication(drug="Lisinopril", discharge=Regimen(dose=5), intent="changed")
+    with pytest.raises(SpecError, match="`Lisinopril` is changed and has no `home`"):
+        changes([drug], author())
+
+
+def test_what_cannot_be_said_is_answered_with_what_can():
+    with pytest.raises(SpecError, match="It can be said as .*stated/complete"):
+        told(Say(fact="reversal"))
 
 
 def test_a_report_s_sentence_is_refused_in_a_summary():

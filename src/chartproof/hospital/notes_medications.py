@@ -5,14 +5,15 @@ or from the orders, and every change is explained.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from chartproof.errors import SpecError
 from chartproof.hospital.notes_page import Label, Phrase
 from chartproof.hospital.notes_patient import Admission
-from chartproof.hospital.notes_phrases import Author, capital, data
+from chartproof.hospital.notes_phrases import Author, Pattern, capital, data
 from chartproof.records.recipe import Medication, Regimen
 
 _HOME = Label("home-line", "home_medication_list", "stated")
@@ -78,16 +79,29 @@ def changes(medications: Sequence[Medication], author: Author) -> Changes:
         if state is not None:
             sections = ()
         pattern = author.pick(fact, value, state=state, sections=sections)
+        _complete(m, pattern, slots)
         said.add(pattern.sections[0], author.say(pattern, slots))
         if value == "stated" and state is None and author.chance(0.5):
             again = author.pick(fact, value, sections=("dinstr", "bhc"))
             if again.id != pattern.id:
+                _complete(m, again, slots)
                 said.add(again.sections[0], author.say(again, slots))
     kept = [m for m in medications if m.intent == "continued" and m.home == m.discharge]
     if kept and author.chance(0.5):
         pattern = author.pick("med_intent_continued", "stated", sections=("bhc",))
         said.add("bhc", author.say(pattern, {"drug": plain(author.one(kept).drug)}))
     return said
+
+
+def _complete(m: Medication, pattern: Pattern, slots: Mapping[str, Any]) -> None:
+    """Refuse a plan that leaves open what its sentence says: a default would be a false dose."""
+    for name in ("reason", "was", "now"):
+        if name in pattern.slots and slots[name] is None:
+            wanted = {"reason": "reason", "was": "home", "now": "discharge"}[name]
+            raise SpecError(
+                f"The medication `{m.drug}` is {m.intent} and has no `{wanted}`.",
+                remedy=f"Give `{wanted}`, or the intent `silent`.",
+            )
 
 
 def invented(admission: Admission, author: Author) -> list[Medication]:

@@ -153,11 +153,17 @@ class Author:
             and (not wanted or wanted.intersection(p.sections))
         ]
         if not fits:
+            said = sorted(
+                {f"{p.value}/{p.state}" if p.state else p.value for p in patterns().get(fact, ())}
+            )
             raise SpecError(
                 f"No phrase says `{fact}` as `{value}`"
                 + (f" ({state})" if state else "")
                 + (f" in {', '.join(sorted(wanted))}." if wanted else "."),
-                remedy="Use a fact, value, state and section of hospital/phrases/facts.",
+                remedy=f"It can be said as {', '.join(said)}; sections are in "
+                "docs/reference/notes.md."
+                if said
+                else "Use a fact, value, state and section of docs/reference/notes.md.",
             )
         slots = {_plain(name) for name in given}
         fullest = max(fits, key=lambda p: len(p.slots & slots))
