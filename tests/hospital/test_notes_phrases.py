@@ -198,7 +198,7 @@ def test_a_change_without_the_dose_before_is_refused():
 
 
 def test_what_cannot_be_said_is_answered_with_what_can():
-    with pytest.raises(SpecError, match="It can be said as .*stated/complete"):
+    with pytest.raises(SpecError, match=r"It can be said as .*stated/complete"):
         told(Say(fact="reversal"))
 
 
