@@ -1,6 +1,7 @@
 """The generated pages of docs/reference are what the code says."""
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -23,3 +24,10 @@ def test_a_generated_page_is_up_to_date(name: str) -> None:
     made = script()
     written = (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
     assert written == made.MADE + made.PAGES[name](), "run python scripts/reference.py"
+
+
+def test_each_word_of_the_glossary_is_told_once_and_stands_in_its_place() -> None:
+    text = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\*\*(.+?)\*\* ", text, re.MULTILINE)
+    assert len(words) > 70
+    assert words == sorted(set(words), key=str.casefold)
