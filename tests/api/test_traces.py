@@ -64,13 +64,19 @@ def made(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (home / "cases" / "cases.json").write_text(manifest.model_dump_json())
     for case in CASES:
-        task = Task(
-            study="trial", system="caller", case=case, arm="factual", attempt=1, prompt="1234",
-            chart=home / "cases" / "charts" / case.charts["factual"],
-            folder=cells.place(home / "runs", "trial", "caller", case.id, "factual", 1),
-        )  # fmt: skip
-        run(task, Caller(), policies(), clock=time.monotonic)
+        called(home, case, "trial", "1234")
     return home
+
+
+def called(home: Path, case: Case, study: str, prompt: str) -> Path:
+    """The folder of a run that made as many calls as the prompt has letters."""
+    task = Task(
+        study=study, system="caller", case=case, arm="factual", attempt=1, prompt=prompt,
+        chart=home / "cases" / "charts" / case.charts["factual"],
+        folder=cells.place(home / "runs", study, "caller", case.id, "factual", 1),
+    )  # fmt: skip
+    run(task, Caller(), policies(), clock=time.monotonic)
+    return task.folder
 
 
 @pytest.fixture
@@ -244,14 +250,7 @@ def test_a_query_that_the_deadline_ended_is_counted_and_no_difference(
     home: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setitem(Worker.__init__.__kwdefaults__, "seconds", 0.3)
-    case = CASES[0]
-    task = Task(
-        study="slow", system="caller", case=case, arm="factual", attempt=1, prompt="12345",
-        chart=home / "cases" / "charts" / case.charts["factual"],
-        folder=cells.place(home / "runs", "slow", "caller", case.id, "factual", 1),
-    )  # fmt: skip
-    run(task, Caller(), policies(), clock=time.monotonic)
-    (found,) = api.replay(task.folder)
+    (found,) = api.replay(called(home, CASES[0], "slow", "12345"))
     assert found.result is not None
     assert found.result.different == ()
     assert found.result.passed[-1].call == 5

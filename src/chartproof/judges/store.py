@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from chartproof.errors import JudgeError, mend
 from chartproof.records.grade import Grade
 from chartproof.records.proof import Fault
+from chartproof.records.record import misfit
 
 NAME = "grades.jsonl"
 
@@ -92,15 +93,6 @@ def _is_grade(line: bytes) -> bool:
     return True
 
 
-def _why(error: ValueError) -> str:
-    """What is wrong with a line, in one line."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"`{where}`: {first['msg'].lower()}" if where else first["msg"]
-
-
 def settled(grades: Sequence[Grade]) -> dict[str, Grade]:
     """Item → the grade that counts: a rule's before a human's before a judge's, the latest of each.
 
@@ -143,11 +135,12 @@ def faults(folder: Path, run: str, claims: Mapping[str, str]) -> tuple[Fault, ..
             continue
         try:
             grade = Grade.model_validate_json(line)
-        except ValueError as error:
+        except ValidationError as error:
             if n < len(lines) or not line.startswith(b"{"):  # a torn line begins as a whole one
-                why = _why(error)
                 found.append(
-                    Fault(file=NAME, line=n, event="the line", what=f"is no grade ({why})")
+                    Fault(
+                        file=NAME, line=n, event="the line", what=f"is no grade ({misfit(error)})"
+                    )
                 )
             continue
         event = f"the grade of {grade.item}"

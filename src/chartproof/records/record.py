@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Record(BaseModel):
@@ -17,6 +17,13 @@ class Document(Record):
     """A record that is a file, or a line of one. It says which schema it was written to."""
 
     schema_: Literal[1] = Field(default=1, alias="schema")
+
+
+def misfit(error: ValidationError) -> str:
+    """The first thing by which data do not fit a record, in one line and without the data."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"`{where}`: {first['msg'].lower()}" if where else first["msg"]
 
 
 CANARY = "canary-of-the-catalogue-6f0b2c94d1e84b57"

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from chartproof.errors import RunError, mend
 from chartproof.records.cell import CellInfo
+from chartproof.records.record import misfit
 
 CELL = "cell.json"
 TRACE = "trace.jsonl"
@@ -50,7 +51,7 @@ def read(folder: Path) -> CellInfo | None:
         return CellInfo.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise RunError(
-            f"{path} is no cell: {error.errors()[0]['msg']}.",
+            f"{path} is no cell: {misfit(error)}.",
             remedy="Remove its folder and run the study again.",
         ) from error
 

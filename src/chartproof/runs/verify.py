@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from chartproof.errors import RunError, SpecError
 from chartproof.records.cell import CellInfo
 from chartproof.records.proof import Fault, State, Verified
+from chartproof.records.record import misfit
 from chartproof.records.trace import Trace, digest
 from chartproof.runs import cells
 from chartproof.tools import corpus
@@ -114,9 +115,7 @@ def _cell(folder: Path, faults: list[Fault]) -> CellInfo | None:
     try:
         cell = CellInfo.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = "".join(f"`{each}` " for each in first["loc"][-1:])
-        faults.append(_of(cells.CELL, f"is no cell ({where}{first['msg']})"))
+        faults.append(_of(cells.CELL, f"is no cell ({misfit(error)})"))
         return None
     if cells.text(cell).encode() != raw:
         faults.append(_of(cells.CELL, "was altered (other bytes say the same)"))

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from chartproof.errors import RunError, mend
 from chartproof.records.policy import Policy
+from chartproof.records.record import misfit
 from chartproof.records.trace import canonical, digest
 
 WORDS = 64
@@ -176,7 +177,7 @@ def kept(folder: Path, mark: str) -> dict[str, Policy] | None:
             return _POLICIES.validate_json(raw)
         why = "was altered: its digest is not its name"
     except ValidationError as error:
-        why = f"is no corpus: {error.errors()[0]['msg'].lower()}"
+        why = f"is no corpus: {misfit(error)}"
     raise RunError(f"{path} {why}.", remedy="Take it from a copy of the study, or run again.")
 
 

@@ -14,6 +14,7 @@ from pydantic_core import from_json
 
 from chartproof.errors import RunError
 from chartproof.records.proof import Fault
+from chartproof.records.record import misfit
 from chartproof.records.trace import (
     FORM,
     GENESIS,
@@ -271,10 +272,7 @@ def _line(raw: bytes, n: int, before: frozenset[str]) -> _Line:
     try:
         entry = Entry.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        why = f"`{where}`: {first['msg'].lower()}" if where else first["msg"]
-        broken = (f"is not an event ({why})",)
+        broken = (f"is not an event ({misfit(error)})",)
         return _Line(None, _guessed(raw), broken, n + 1, frozenset(), GENESIS)
     event, name = entry.event, named(entry.event)
     line, proof = chained(entry.n, entry.previous, event)
