@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chartproof.api.workbench import faults, folders, refuse_faulty
+from chartproof.api.workbench import faults, folders, labelled, refuse_faulty
 from chartproof.catalog.read import ROOT, scenario_ids
 from chartproof.errors import SpecError
 
@@ -45,3 +45,13 @@ def test_a_run_refuses_a_scenario_with_a_fault(spoilt: Path) -> None:
     with pytest.raises(SpecError, match=r"post-ct-aki/scenario.yaml, line \d+: Rule AMB-1") as got:
         refuse_faulty([str(spoilt)])
     assert "chartproof scenario lint post-ct-aki" in got.value.remedy
+
+
+def test_scenarios_are_found_by_specialty_and_skill() -> None:
+    kidney = {each.id for each in labelled(specialty="nephro")}
+    assert {"post-ct-aki", "renal-trajectory"} <= kidney
+    assert {each.id for each in labelled(specialty="nephro", skill="longitud")} == {
+        "renal-trajectory"
+    }
+    with pytest.raises(SpecError, match="There is no skill `luck`"):
+        labelled(skill="luck")

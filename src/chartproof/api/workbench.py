@@ -3,7 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from chartproof.catalog.read import ScenarioFolder, read_folder, scenario, scenario_ids
+from chartproof.catalog.read import (
+    ScenarioFolder,
+    read_folder,
+    scenario,
+    scenario_ids,
+    taxonomy,
+)
 from chartproof.errors import SpecError
 from chartproof.hospital.dictionaries import dictionaries
 from chartproof.judges.checks import validate
@@ -21,6 +27,34 @@ def folders(asked: Iterable[str]) -> list[ScenarioFolder]:
         read_folder(Path(each)) if "/" in each or each in (".", "..") else scenario(each)
         for each in asked or scenario_ids()
     ]
+
+
+def labelled(*, specialty: str | None = None, skill: str | None = None) -> list[ScenarioFolder]:
+    """Scenarios of the catalogue by what they are labelled with.
+
+    Args:
+        specialty: Part of the name of one; None takes all.
+        skill: Part of the name of one; None takes all.
+
+    Raises:
+        SpecError: No specialty or skill of the taxonomy has that in its name.
+    """
+    known = taxonomy()
+    fields = _matching("specialty", specialty, known.specialties)
+    skills = _matching("skill", skill, known.skills)
+    return [
+        each
+        for each in folders(())
+        if each.scenario.specialty in fields and skills.intersection(each.scenario.skills)
+    ]
+
+
+def _matching(kind: str, wanted: str | None, known: Iterable[str]) -> set[str]:
+    names = list(known)
+    found = {name for name in names if wanted is None or wanted.casefold() in name.casefold()}
+    if not found:
+        raise SpecError(f"There is no {kind} `{wanted}`.", remedy=f"Known: {', '.join(names)}.")
+    return found
 
 
 def faults(folder: ScenarioFolder, *, brief: bool = False) -> list[Fault]:

@@ -18,6 +18,7 @@ from chartproof.records.policy import Policy
 from chartproof.records.recipe import Recipes
 from chartproof.records.record import Record
 from chartproof.records.scenario import Scenario, Twin, Twins
+from chartproof.records.taxonomy import Taxonomy
 
 R = TypeVar("R", bound=Record)
 
@@ -260,6 +261,12 @@ def shared_reading(id_: str) -> Reading:
     if reading.id != id_:
         raise SpecError(f"readings/{id_}.yaml: its id is `{reading.id}`.", remedy=f"Set {id_}.")
     return reading
+
+
+@cache
+def taxonomy() -> Taxonomy:
+    """The specialties and skills that scenarios are labelled with."""
+    return read_yaml(ROOT / "taxonomy.yaml", Taxonomy)
 
 
 @cache

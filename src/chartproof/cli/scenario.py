@@ -15,11 +15,18 @@ app = typer.Typer(no_args_is_help=True, help="List, read and evaluate clinical s
 
 
 @app.command("list")
-def list_() -> None:
+def list_(
+    specialty: Annotated[
+        str | None, typer.Option(help="Only those of a specialty; a part of its name will do.")
+    ] = None,
+    skill: Annotated[
+        str | None, typer.Option(help="Only those that exercise a skill; a part of it will do.")
+    ] = None,
+) -> None:
     """List the scenarios of the catalogue."""
-    from chartproof.catalog.read import scenario, scenario_ids
+    from chartproof.api.workbench import labelled
 
-    folders = [scenario(each) for each in scenario_ids()]
+    folders = labelled(specialty=specialty, skill=skill)
     screen.table(
         "Scenarios (none has been reviewed by a clinician yet)",
         ["id", "title", "specialty", "about a", "rules", "governed by"],
@@ -64,6 +71,24 @@ def show(id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)]) ->
             for c in (*spec.must_do, *spec.must_not)
         ],
     )
+
+
+@app.command()
+def matrix(
+    out: Annotated[Path | None, typer.Option(help="Write it as a picture (SVG) too.")] = None,
+) -> None:
+    """Show which skills and specialties the scenarios cover."""
+    from chartproof.api.workbench import labelled
+    from chartproof.catalog.read import taxonomy
+    from chartproof.leaderboards import coverage
+    from chartproof.leaderboards.terminal import show
+
+    table = coverage.matrix([each.scenario for each in labelled()], taxonomy())
+    screen.out.print(show(table))
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(coverage.figure(table), encoding="utf-8")
+        screen.out.print(f"Picture: {out}")
 
 
 @app.command()

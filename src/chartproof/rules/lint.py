@@ -7,7 +7,7 @@ from datetime import datetime
 
 import duckdb
 
-from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text
+from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text, taxonomy
 from chartproof.chart.schema import tables
 from chartproof.errors import SpecError
 from chartproof.records.case import Anchor
@@ -90,14 +90,30 @@ class _Lint:
     def faults(self) -> Iterator[Fault]:
         """Everything that can be found without a state of the facts."""
         for search in (
-            self._twice, self._facts, self._readings, self._rules, self._criteria, self._policies,
-            self._slots, self._ends, self._told, self._vocabulary, self._query,
+            self._labels, self._twice, self._facts, self._readings, self._rules, self._criteria,
+            self._policies, self._slots, self._ends, self._told, self._vocabulary, self._query,
         ):  # fmt: skip
             yield from search()
 
     def at(self, what: str, remedy: str, *path: str | int) -> Fault:
         """A fault of scenario.yaml at a place in it."""
         return Fault(file="scenario.yaml", line=line_of(self.text, path), what=what, remedy=remedy)
+
+    def _labels(self) -> Iterator[Fault]:
+        known = taxonomy()
+        if self.scenario.specialty not in known.specialties:
+            yield self.at(
+                f"`{self.scenario.specialty}` is no specialty of the taxonomy.",
+                f"Known: {', '.join(known.specialties)}.",
+                "specialty",
+            )
+        for n, skill in enumerate(self.scenario.skills):
+            if skill not in known.skills:
+                yield self.at(
+                    f"`{skill}` is no skill of the taxonomy.",
+                    f"Known: {', '.join(known.skills)}.",
+                    "skills", n,
+                )  # fmt: skip
 
     def _items(self) -> Iterator[tuple[str, str, int]]:
         """Every id that must be given once: id, key, position."""
