@@ -240,13 +240,27 @@ def test_a_section_can_be_blank_or_missing(section):
     assert not any(line in heads for line in gone.lines)
 
 
-def test_what_is_said_of_an_organ_takes_the_place_of_the_template():
-    said = Say(fact="cholecystitis_signs", state="murphy_pos", section="exam")
+def examination(note):
+    """Lines of the admission examination, without the head."""
+    start = note.lines.index("Physical Exam:") + 1
+    return note.lines[start : note.lines.index(" ", start)]
+
+
+@pytest.mark.parametrize(("value", "state"), [("stated", "murphy_pos"), ("denied", "murphy_neg")])
+def test_what_is_said_of_an_organ_takes_the_place_of_the_template(value, state):
+    said = Say(fact="cholecystitis_signs", value=value, state=state, section="exam")
     for seed in range(10):
-        lines = told(said, seed=seed).lines
-        start = lines.index("Physical Exam:")
-        exam = lines[start : start + 14]
+        exam = examination(told(said, seed=seed))
         assert sum(bool(re.match(r"(?i)abd", line)) for line in exam) == 1
+        assert sum(bool(re.match(r"(?i)(lungs|pulm|chest)", line)) for line in exam) == 1
+
+
+def test_an_examination_that_is_scrubbed_has_nothing_beside_it():
+    said = Say(fact="admission_exam", value="absent", state="scrubbed")
+    for seed in range(10):
+        exam = examination(told(said, seed=seed))
+        assert exam[-1] == "___"
+        assert not any(re.match("(?i)abd|lungs|chest", line) for line in exam)
 
 
 def test_of_a_fact_that_is_barred_no_generic_line_speaks():

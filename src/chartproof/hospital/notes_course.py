@@ -272,7 +272,7 @@ class Course:
                 say.fact, say.value, state=say.state, sections=_sections(say), given=given
             )
             section = say.section or pattern.sections[0]
-            if say.value in ("denied", "absent") and section in data("discharge")["lists"]:
+            if say.value in data("discharge")["alone"].get(section, ()):
                 self.alone.add(section)
             self._place(section, say.fact, self.author.say(pattern, given, self.slots))
         self._coded()
