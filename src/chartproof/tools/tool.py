@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -42,7 +43,7 @@ class Tool:
 
     def spec(self) -> dict[str, Any]:
         """Name, description and JSON schema of the arguments."""
-        schema = _untitled(self.request.model_json_schema())
+        schema = _untitled(_schema(self.request))
         # in the order in which MCP writes them, so that an agent behind it reads the same bytes
         first = {key: schema[key] for key in ("properties", "required", "type") if key in schema}
         return {
@@ -50,6 +51,12 @@ class Tool:
             "description": self.description,
             "parameters": {**first, **schema},
         }
+
+
+@cache
+def _schema(request: type[Request]) -> dict[str, Any]:
+    """To write all schemas takes as long as to open a chart. Nobody changes what is returned."""
+    return request.model_json_schema()
 
 
 def _untitled(schema: Any) -> Any:
