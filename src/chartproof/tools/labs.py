@@ -226,16 +226,20 @@ def _read(row: Row, known: dict[int, _Item], repeats: _Repeats) -> dict[str, Any
 
 def _units(answer: Answer) -> tuple[str, ...]:
     """Name the items whose results on this page stand in several units: they do not compare."""
+    numbers = [row.cells for row in answer.rows if row.cells["valuenum"] is not None]
+    if len({(cells["item"], cells["unit"]) for cells in numbers}) == len(
+        {cells["item"] for cells in numbers}
+    ):
+        return ()
     units: dict[str, dict[str, tuple[str, int]]] = {}
     usual: dict[str, str | None] = {}
-    for row in answer.rows:
-        if row.cells["valuenum"] is not None:
-            item, unit = row.cells["item"], row.cells["unit"] or "no unit"
-            seen = units.setdefault(item, {})
-            # the same unit in other letters is the same unit
-            first, count = seen.get(unit.casefold(), (unit, 0))
-            seen[unit.casefold()] = (first, count + 1)
-            usual[item] = row.cells["usual_unit"]
+    for cells in numbers:
+        item, unit = cells["item"], cells["unit"] or "no unit"
+        seen = units.setdefault(item, {})
+        # the same unit in other letters is the same unit
+        first, count = seen.get(unit.casefold(), (unit, 0))
+        seen[unit.casefold()] = (first, count + 1)
+        usual[item] = cells["usual_unit"]
     return tuple(
         f"{item} stands in several units: "
         + ", ".join(f"{unit} ({count})" for unit, count in sorted(seen.values()))

@@ -157,10 +157,9 @@ def answered(
         cells = {name: plain(value) for name, value in each.items()}
         ref = cells.pop("ref")
         cells.pop("total_", None)
-        for name, kept in cells.items():
-            if type(kept) is str and len(kept) > CELL:
-                cells[name] = kept[: CELL - 1] + "…"
-                cut.add(name)
+        for name in [n for n, v in cells.items() if type(v) is str and len(v) > CELL]:
+            cells[name] = cells[name][: CELL - 1] + "…"
+            cut.add(name)
         rows.append(Row(ref=ref, cells=cells))
     pages = max(1, -(-total // PAGE))
     silent = silence(

@@ -30,13 +30,15 @@ class Limits(Record):
 
     def broken_by(self, value: float) -> str | None:
         """How a value breaks them, in words; None where it does not."""
-        broken = (
-            (self.above is not None and value <= self.above, "not above", self.above),
-            (self.below is not None and value >= self.below, "not below", self.below),
-            (self.at_least is not None and value < self.at_least, "below", self.at_least),
-            (self.at_most is not None and value > self.at_most, "above", self.at_most),
-        )
-        return next((f"impossible: {how} {bound:g}" for is_so, how, bound in broken if is_so), None)
+        if self.above is not None and value <= self.above:
+            return f"impossible: not above {self.above:g}"
+        if self.below is not None and value >= self.below:
+            return f"impossible: not below {self.below:g}"
+        if self.at_least is not None and value < self.at_least:
+            return f"impossible: below {self.at_least:g}"
+        if self.at_most is not None and value > self.at_most:
+            return f"impossible: above {self.at_most:g}"
+        return None
 
 
 @cache
