@@ -51,9 +51,13 @@ def scenarios() -> str:
         )
         parts += [f"| {r.id} | {r.verdict.label} | {r.about} |\n" for r in spec.rules]
         parts.append(f"\nGoverned by {', '.join(f'`{each}`' for each in spec.governing)}.\n")
-    parts.append("\n## Policy corpus\n\n")
+    parts.append(
+        "\n## Policy corpus\n\nNo document has been reviewed by a clinician. A digest that changes "
+        "may move lines that reports cite, and verdicts of an agent that reads it.\n\n"
+    )
     parts += [
-        f"- `{p.id}` {p.title} ({p.body}, {p.year}), {len(p.lines)} lines\n"
+        f"- `{p.id}` {p.title} ({p.body}, {p.year}), {len(p.lines)} lines, {p.status}; "
+        f"sha256 {p.digest[:16]}…\n"
         for p in policies().values()
     ]
     return "".join(parts)

@@ -32,14 +32,6 @@ def test_an_unknown_scenario_is_refused_with_the_known_ones() -> None:
         scenario("post-ct-akí")
 
 
-def test_every_policy_reads_by_lines_that_can_be_cited() -> None:
-    for id_, policy in policies().items():
-        assert policy.id == id_
-        assert policy.source
-        assert 15 <= len(policy.lines) <= 140
-        assert all(len(line) < 260 for line in policy.lines)
-
-
 @pytest.mark.parametrize(
     "id_", ["kdigo-aki-2012", "acr-contrast-manual", "kdigo-ckd-2024", "ckd-epi-2021"]
 )
@@ -47,11 +39,6 @@ def test_the_kidney_digests_mark_what_is_the_audits_own(id_: str) -> None:
     lines = policies()[id_].lines
     assert any(line.startswith("[op]") for line in lines)
     assert "digest" in " ".join(lines[:4])
-
-
-def test_the_governing_documents_of_every_scenario_are_there() -> None:
-    for id_ in scenario_ids():
-        assert set(scenario(id_).scenario.governing) <= set(policies())
 
 
 def test_the_digest_changes_with_what_decides_and_not_with_twins(tmp_path: Path) -> None:

@@ -199,11 +199,11 @@ def answered(
     )
 
 
-def page_of(rows: Sequence[T], page: int) -> list[T]:
+def page_of(rows: Sequence[T], page: int, size: int = PAGE) -> list[T]:
     """A page of rows that are in memory already."""
-    if page > 1 and (page - 1) * PAGE >= len(rows):
-        refuse_page(page, len(rows))
-    return list(rows[(page - 1) * PAGE : page * PAGE])
+    if page > 1 and (page - 1) * size >= len(rows):
+        refuse_page(page, len(rows), max(1, -(-len(rows) // size)))
+    return list(rows[(page - 1) * size : page * size])
 
 
 def unassigned(

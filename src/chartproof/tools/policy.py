@@ -13,6 +13,8 @@ from chartproof.tools.listing import page_of, refuse_page
 from chartproof.tools.render import CELL, PAGE, plain
 from chartproof.tools.tool import Paged, Tool, Word
 
+LISTED = 25
+"""Documents on a page of the list: each is shown with its sections, which are long."""
 HITS = 20
 """Lines on a page of a search, the best first."""
 LONGEST = 20_000
@@ -20,7 +22,11 @@ LONGEST = 20_000
 
 
 class PolicyList(Paged):
-    """Nothing to choose."""
+    """Nothing to choose but the page."""
+
+    page: int = Field(
+        default=1, ge=1, le=1_000_000, description=f"Page of {LISTED} documents, by id, from 1."
+    )
 
 
 class PolicySearch(Paged):
@@ -63,7 +69,7 @@ def policy_list(corpus: Corpus, request: PolicyList) -> Answer:
         for policy in corpus.policies.values()
     ]
     columns = ("title", "body", "year", "lines", "sections", "sha256")
-    return _answer(rows, request.page, columns, items=None)
+    return _answer(rows, request.page, columns, items=None, size=LISTED)
 
 
 def _sections(policy: Policy) -> str:
@@ -176,9 +182,10 @@ def _answer(
     *,
     items: tuple[str, ...] | None,
     notes: tuple[str, ...] = (),
+    size: int = PAGE,
 ) -> Answer:
-    shown = page_of(rows, page)
-    pages = max(1, -(-len(rows) // PAGE))
+    shown = page_of(rows, page, size)
+    pages = max(1, -(-len(rows) // size))
     cut = any(len(str(each.get("text", ""))) > CELL for each in shown)
     return Answer(
         columns=tuple(columns),
