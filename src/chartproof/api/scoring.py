@@ -123,6 +123,7 @@ def graded(
             ruling=label.ruling,
             anchor=case.anchor,
             policies=corpus,
+            given=label.given,
         )
         rests_on = [code(), spec.model_dump(mode="json"), label.model_dump(mode="json")]
         basis = digest(rests_on)[:16]

@@ -136,14 +136,14 @@ def _recipes(home: Path) -> Iterator[Check]:
 
 def _answers(labels: Iterable[Label]) -> Iterator[Check]:
     """Answers whose scores follow from how often each verdict is the reference."""
-    known = [label for label in labels if label.ruling.verdict is not None]
-    counts = Counter(label.ruling.verdict for label in known)
+    known = [label for label in labels if label.verdict is not None]
+    counts = Counter(label.verdict for label in known)
     n = counts.total()
     deferred = counts[Verdict.LACK_OF_DATA] + counts[Verdict.AMBIGUOUS]
     draw = random.Random(0)
     every = list(Verdict)
     answerers: dict[str, Callable[[Label], Verdict | None]] = {
-        "the rules' own answer": lambda label: label.ruling.verdict,
+        "the rules' own answer": lambda label: label.verdict,
         "no answer": lambda _label: None,
         "always Yes": lambda _label: Verdict.YES,
         "always No": lambda _label: Verdict.NO,
@@ -213,7 +213,7 @@ def _scored(system: str, label: Label, verdict: Verdict | None) -> Scored:
         scenario=label.ruling.scenario,
         arm=label.arm,
         attempt=1,
-        reference=label.ruling.verdict,
+        reference=label.verdict,
         given=report.verdict,
         unparsed=report.unparsed,
     )

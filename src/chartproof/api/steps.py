@@ -12,7 +12,8 @@ from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.workbench import refuse_faulty
-from chartproof.cases.build import build, candidates, load, planted_in
+from chartproof.cases.build import build, build_listed, candidates, load, planted_in
+from chartproof.cases.listed import read_cases
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
 from chartproof.catalog.read import prompt, read_yaml, scenario, scenario_ids
@@ -23,6 +24,7 @@ from chartproof.labels import reference
 from chartproof.leaderboards.board import tables as board
 from chartproof.records.case import Case, CaseSet
 from chartproof.records.cell import CellInfo
+from chartproof.records.label import Label
 from chartproof.records.study import Study
 from chartproof.records.table import Table
 from chartproof.runs import cells
@@ -87,6 +89,44 @@ def build_cases(
     )
     reference.write(labels, home / "labels")
     return manifest
+
+
+def import_cases(home: Path, file: Path, *, progress: Count = _silent) -> list[Label]:
+    """Cut cases that others chose; the rules are asked too, their verdicts are the reference.
+
+    Args:
+        home: Its `store/` has the patients; `cases/` and `labels/` are written.
+        file: CSV with the columns of `cases/listed.py`.
+        progress: Told of charts cut and references computed.
+
+    Raises:
+        SpecError: The file is wrong, or names a scenario, patient or encounter that is not there.
+    """
+    listed = read_cases(file)
+    folders = {each.scenario: scenario(each.scenario) for each in listed}
+    store = Store.open(home / "store")
+    whole = 2 * len(listed)
+    manifest = build_listed(
+        store,
+        listed,
+        home / "cases",
+        name=home.name,
+        progress=lambda done, _all: progress(done, whole),
+    )
+    known = {each.case: each for each in listed}
+    labels = [
+        label
+        if (theirs := known[label.case]).verdict is None
+        else label.model_copy(update={"given": theirs.verdict, "version": theirs.version})
+        for label in reference.compute(
+            manifest,
+            home / "cases" / "charts",
+            folders,
+            progress=lambda done, _all: progress(len(listed) + done, whole),
+        )
+    ]
+    reference.write(labels, home / "labels")
+    return labels
 
 
 def read_study(path: Path) -> Study:

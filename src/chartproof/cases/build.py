@@ -11,6 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import duckdb
+
+from chartproof.cases.listed import Listed
 from chartproof.catalog.read import ScenarioFolder
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
@@ -83,9 +86,57 @@ def build(
 
     A chart that is already there is kept: its name is the digest of what went into it.
     """
-    cases = sorted(
-        (_case(store, folder, anchor) for folder, anchor in asked), key=lambda case: case.id
-    )
+    cases = [_case(store, folder.scenario.id, anchor) for folder, anchor in asked]
+    return write(store, cases, out, name=name, progress=progress)
+
+
+def build_listed(
+    store: Store,
+    listed: Sequence[Listed],
+    out: Path,
+    *,
+    name: str,
+    progress: Progress = lambda _done, _all: None,
+) -> CaseSet:
+    """Cut the charts of cases that others chose, under the names that others gave them.
+
+    Raises:
+        SpecError: A patient or encounter is not in the store; none is cut then.
+    """
+    with store.connect() as db:
+        for each in listed:
+            _present(store, db, each)
+    cases = [
+        _case(store, each.scenario, each.anchor).model_copy(update={"id": each.case})
+        for each in listed
+    ]
+    return write(store, cases, out, name=name, progress=progress)
+
+
+def _present(store: Store, db: duckdb.DuckDBPyConnection, listed: Listed) -> None:
+    anchor = listed.anchor
+    wanted = [("patients", "subject_id", anchor.subject_id)]
+    if anchor.hadm_id is not None:
+        wanted.append(("admissions", "hadm_id", anchor.hadm_id))
+    for table, column, value in wanted:
+        found = db.execute(
+            f"select 1 from {store.relation(table, anchor.subject_id)} "
+            f"where subject_id = $s and {column} = $v limit 1",
+            {"s": anchor.subject_id, "v": value},
+        ).fetchone()
+        if found is None:
+            raise SpecError(
+                f"Case {listed.case}: the store has no {column} {value} of patient "
+                f"{anchor.subject_id}.",
+                remedy="Build the store of the release that these cases were chosen from.",
+            )
+
+
+def write(
+    store: Store, cases: Sequence[Case], out: Path, *, name: str, progress: Progress
+) -> CaseSet:
+    """Cut what is not cut yet, then write the manifest."""
+    cases = sorted(cases, key=lambda case: case.id)
     for n, case in enumerate(cases):
         progress(n, len(cases))
         path = out / "charts" / case.charts["factual"]
@@ -150,13 +201,13 @@ def find(cases: CaseSet, case_id: str) -> Case:
     )
 
 
-def _case(store: Store, folder: ScenarioFolder, anchor: Anchor) -> Case:
-    key = f"{store.info.digest} {folder.scenario.id} {anchor.model_dump_json()}"
+def _case(store: Store, scenario: str, anchor: Anchor) -> Case:
+    key = f"{store.info.digest} {scenario} {anchor.model_dump_json()}"
     mark = hashlib.sha256(key.encode()).hexdigest()
     chart = hashlib.sha256(f"{store.info.digest} {anchor.subject_id}".encode()).hexdigest()[:20]
     return Case(
-        id=f"{folder.scenario.id}-{mark[:8]}",
-        scenario=folder.scenario.id,
+        id=f"{scenario}-{mark[:8]}",
+        scenario=scenario,
         anchor=anchor,
         charts={"factual": f"{chart}.chart"},
     )

@@ -1,5 +1,6 @@
 """`chartproof cases`: choose cases and cut their charts."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,27 @@ def build(
     screen.out.print(f"{len(built.cases)} cases stand in {home / 'cases'}.")
 
 
+@app.command("import")
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV: case, scenario, subject_id, hadm_id, stay_id, verdict, version."),
+    ],
+    home: options.Home = options.HOME,
+) -> None:
+    """Cut cases that others chose; their verdicts, where given, become the reference."""
+    from chartproof.api.steps import import_cases
+
+    with screen.progress("Cut and rule on charts") as progress:
+        labels = import_cases(home, file, progress=progress)
+    given = [label for label in labels if label.given is not None]
+    screen.out.print(f"{len(labels)} cases stand in {home / 'cases'}, {len(given)} with a verdict.")
+    ruled = [label for label in given if label.ruling.verdict is not None]
+    if ruled:
+        same = sum(label.given == label.ruling.verdict for label in ruled)
+        screen.out.print(f"The rules agree with {same} of the {len(ruled)} that they can settle.")
+
+
 @app.command()
 def show(
     home: options.Home = options.HOME,
@@ -63,8 +85,8 @@ def show(
             if label is None:
                 row += ["–", "–"]
             else:
-                verdict = label.ruling.verdict
-                row += [label.ruling.rule or "–", verdict.value if verdict else "pending"]
+                by = "imported" if label.given else label.ruling.rule or "–"
+                row += [by, label.verdict.value if label.verdict else "pending"]
         rows.append(row)
     columns = ["case", "subject_id", "hadm_id", "stay_id", "arms"]
     screen.table(

@@ -15,6 +15,7 @@ from chartproof.records.policy import Policy
 from chartproof.records.report import Claim, Report, RowCitation
 from chartproof.records.scenario import Scenario
 from chartproof.records.trace import Called, Row, Trace
+from chartproof.records.verdict import Verdict
 from chartproof.reports.audit import prose
 
 TIMES = (
@@ -34,7 +35,12 @@ LINE = re.compile(r"(.+) L(\d+)$")
 
 @dataclass(frozen=True)
 class Context:
-    """One run, read, beside what its case asks for."""
+    """One run, read, beside what its case asks for.
+
+    Attributes:
+        ruling: The rules' answer on the chart; it says which criteria apply.
+        given: The verdict of others, where their label is the reference.
+    """
 
     run: str
     trace: Trace
@@ -43,6 +49,7 @@ class Context:
     ruling: Ruling
     anchor: Anchor
     policies: Mapping[str, Policy]
+    given: Verdict | None = None
 
     @cached_property
     def calls(self) -> dict[int, Called]:

@@ -54,7 +54,7 @@ def scored(
         scenario=case.scenario,
         arm=arm,
         attempt=attempt,
-        reference=ruling.verdict,
+        reference=context.given or ruling.verdict,
         given=report.verdict,
         unparsed=report.unparsed,
         confidence=report.confidence,

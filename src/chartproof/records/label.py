@@ -51,9 +51,20 @@ class Ruling(Document):
 
 
 class Label(Gold):
-    """A reference verdict of one case and arm, in one version of the labels."""
+    """A reference verdict of one case and arm, in one version of the labels.
+
+    Attributes:
+        ruling: The rules' answer on the chart.
+        given: The verdict of others, where the case was imported with one; it is the reference.
+    """
 
     case: str
     arm: str
     version: str
     ruling: Ruling
+    given: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The reference; None where it is pending."""
+        return self.given or self.ruling.verdict
