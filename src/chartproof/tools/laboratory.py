@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from chartproof.chart.chart import Chart
 
 HELD = 20_000
-"""Results of one chart that are kept in memory, some fifteen megabytes."""
+"""Results of one chart that are kept in memory, at most: 13 MB, 0.7 kB each."""
 
 
 class Result(NamedTuple):
