@@ -11,7 +11,7 @@ from pathlib import Path
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.scoring import Graded, graded
-from chartproof.api.workbench import refuse_faulty
+from chartproof.api.suite import refuse_faulty
 from chartproof.cases.build import build, build_listed, candidates, load, planted_in
 from chartproof.cases.listed import read_cases
 from chartproof.cases.prompt import prompt as prompt_text

@@ -1,6 +1,7 @@
 """The one reader of the catalogue. A file's name is its id; an unknown key is an error."""
 
 import hashlib
+import os
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -205,9 +206,17 @@ def read_yaml(path: Path, record: type[R]) -> R:
     return validated(parse_yaml(text, name), record, name, text)
 
 
+OWN = "CHARTPROOF_SCENARIOS"
+"""Variable of the environment that names a folder of a site's own scenarios."""
+
+
 def scenario_ids() -> tuple[str, ...]:
-    """Ids of all scenarios, sorted."""
-    return tuple(sorted(each.parent.name for each in (ROOT / "scenarios").glob("*/scenario.yaml")))
+    """Ids of all scenarios, a site's own among them, sorted.
+
+    Raises:
+        SpecError: A site's own scenario has the id of a shipped one, or their folder is none.
+    """
+    return tuple(sorted(_scenario_folders()))
 
 
 @cache
@@ -217,12 +226,31 @@ def scenario(id_: str) -> ScenarioFolder:
     Raises:
         SpecError: There is no such scenario, or one of its files is wrong.
     """
-    folder = ROOT / "scenarios" / id_
-    if id_ not in scenario_ids():
+    folder = _scenario_folders().get(id_)
+    if folder is None:
         raise SpecError(
             f"There is no scenario `{id_}`.", remedy=f"Known: {', '.join(scenario_ids())}."
         )
     return read_folder(folder)
+
+
+def _scenario_folders() -> dict[str, Path]:
+    """Id → folder."""
+    found = {each.parent.name: each.parent for each in (ROOT / "scenarios").glob("*/scenario.yaml")}
+    if own := os.environ.get(OWN):
+        if not Path(own).is_dir():
+            raise SpecError(
+                f"{own} is no folder of scenarios.",
+                remedy="Make one with `chartproof scenario new ID --to FOLDER`.",
+            )
+        for each in sorted(Path(own).resolve().glob("*/scenario.yaml")):
+            if each.parent.name in found:
+                raise SpecError(
+                    f"{each.parent} has the id of a scenario that comes with chartproof.",
+                    remedy="Give it another id, and its folder the same name.",
+                )
+            found[each.parent.name] = each.parent
+    return found
 
 
 def read_folder(folder: Path) -> ScenarioFolder:

@@ -69,6 +69,14 @@ def about(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
     ] = False,
+    scenarios: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="CHARTPROOF_SCENARIOS",
+            help="Folder of a site's own scenarios (`chartproof scenario new`), beside those that "
+            "come with chartproof.",
+        ),
+    ] = None,
 ) -> None:
     """Options of the program itself."""
     if version:
@@ -76,6 +84,8 @@ def about(
 
         typer.echo(f"chartproof {of('chartproof')}")
         raise typer.Exit
+    if scenarios is not None:
+        os.environ["CHARTPROOF_SCENARIOS"] = str(scenarios)  # so that worker processes see it
 
 
 app.add_typer(store.app, name="store")

@@ -24,7 +24,7 @@ def list_(
     ] = None,
 ) -> None:
     """List the scenarios of the catalogue."""
-    from chartproof.api.workbench import labelled
+    from chartproof.api.suite import labelled
 
     folders = labelled(specialty=specialty, skill=skill)
     screen.table(
@@ -78,7 +78,7 @@ def matrix(
     out: Annotated[Path | None, typer.Option(help="Write it as a picture (SVG) too.")] = None,
 ) -> None:
     """Show which skills and specialties the scenarios cover."""
-    from chartproof.api.workbench import labelled
+    from chartproof.api.suite import labelled
     from chartproof.catalog.read import taxonomy
     from chartproof.leaderboards import coverage
     from chartproof.leaderboards.terminal import show
@@ -99,7 +99,7 @@ def lint(
     ] = None,
 ) -> None:
     """Search scenarios for gaps: file, line, remedy. Status 1 if there is one."""
-    from chartproof.api.workbench import faults, folders
+    from chartproof.api.suite import faults, folders
 
     count = 0
     for folder in folders(asked or ()):
@@ -114,6 +114,62 @@ def lint(
         )
         raise typer.Exit(1)
     screen.out.print("No gap was found.")
+
+
+@app.command()
+def new(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Small letters, digits, hyphens.")],
+    to: Annotated[Path, typer.Option(help="Folder of your own scenarios.")] = Path("scenarios"),
+) -> None:
+    """Begin a scenario: a small one that works, with blanks to fill."""
+    from chartproof.api.workbench import new as begin
+
+    folder = begin(id_, to)
+    then = f"`chartproof --scenarios {to} scenario lint {id_}`"
+    told = f"{folder} stands. Fill its blanks, then {then}."
+    screen.out.print(told, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def simulate(
+    id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    home: Annotated[Path, typer.Option("--in", help="Where store and cases are put.")],
+    times: Annotated[int, typer.Option(min=1, help="How often each recipe is planted.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed is another hospital.")] = 1,
+) -> None:
+    """Plant every recipe, cut the charts, ask the rules. Status 1 where they give another rule."""
+    from chartproof.api.workbench import misses
+    from chartproof.api.workbench import simulate as plant
+    from chartproof.catalog.read import scenario
+    from chartproof.leaderboards.terminal import show as shown
+
+    folder = scenario(id_)
+    with screen.stages() as stage:
+        table = plant(home, folder, seed=seed, stage=stage, times=times)
+    screen.out.print(shown(table))
+    missed = misses(table)
+    if missed:
+        screen.complain(
+            f"{'; '.join(missed)}.",
+            "Correct the recipe or the rules: one of them does not say what the text says.",
+        )
+        raise typer.Exit(1)
+
+
+@app.command()
+def mutate(
+    id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
+    home: options.Home = options.HOME,
+) -> None:
+    """Alter one rule or number at a time, and count the cases whose verdict changes."""
+    from chartproof.api.workbench import mutate as alter
+    from chartproof.catalog.read import scenario
+    from chartproof.leaderboards.terminal import show as shown
+
+    table = alter(home, scenario(id_))
+    screen.out.print(shown(table))
+    noticed = sum(bool(row[-1].value) for row in table.rows)
+    screen.out.print(f"{noticed} of {len(table.rows)} alterations are noticed.", highlight=False)
 
 
 @app.command()

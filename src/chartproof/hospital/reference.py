@@ -17,7 +17,7 @@ _OPENING = """\
 
 A recipe's `say` names a fact, a value and, where there is one, a state; `section` and `slots` are
 free to give. An exam's `about` names a fact and `value` or `value/state`. How both are written:
-[Add a scenario](../how-to/scenarios.md). After each section stands how many sentences the writer
+[Add a scenario](../how-to/write-a-scenario.md). After each section stands how many sentences the writer
 can choose from. Whoever adds a sentence must not have seen the patterns by which notes are read.
 """
 

@@ -1,0 +1,100 @@
+"""The scenarios there are: by label, and whether each is sound enough to be asked."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from chartproof.catalog.read import (
+    ScenarioFolder,
+    read_folder,
+    scenario,
+    scenario_ids,
+    taxonomy,
+)
+from chartproof.errors import SpecError
+from chartproof.hospital.dictionaries import dictionaries
+from chartproof.judges.checks import validate
+from chartproof.records.fault import Fault
+from chartproof.rules.lint import lint
+
+_FILL = "<fill"
+
+
+def folders(asked: Iterable[str]) -> list[ScenarioFolder]:
+    """Scenarios by id, or folders of them anywhere; all of the catalogue where none is named.
+
+    Raises:
+        SpecError: There is no such scenario or folder, or one of its files cannot be read.
+    """
+    return [
+        read_folder(Path(each)) if "/" in each or each in (".", "..") else scenario(each)
+        for each in asked or scenario_ids()
+    ]
+
+
+def labelled(*, specialty: str | None = None, skill: str | None = None) -> list[ScenarioFolder]:
+    """Scenarios of the catalogue by what they are labelled with.
+
+    Args:
+        specialty: Part of the name of one; None takes all.
+        skill: Part of the name of one; None takes all.
+
+    Raises:
+        SpecError: No specialty or skill of the taxonomy has that in its name.
+    """
+    known = taxonomy()
+    fields = _matching("specialty", specialty, known.specialties)
+    skills = _matching("skill", skill, known.skills)
+    return [
+        each
+        for each in folders(())
+        if each.scenario.specialty in fields and skills.intersection(each.scenario.skills)
+    ]
+
+
+def _matching(kind: str, wanted: str | None, known: Iterable[str]) -> set[str]:
+    names = list(known)
+    found = {name for name in names if wanted is None or wanted.casefold() in name.casefold()}
+    if not found:
+        raise SpecError(f"There is no {kind} `{wanted}`.", remedy=f"Known: {', '.join(names)}.")
+    return found
+
+
+def faults(folder: ScenarioFolder, *, brief: bool = False) -> list[Fault]:
+    """What is wrong with a scenario: its rules, its names, its checks of trace and report.
+
+    Args:
+        folder: The scenario.
+        brief: Whether to try no further states of the facts once each rule was reached.
+    """
+    found = [*_blanks(folder.path), *lint(folder, known=dictionaries(), brief=brief)]
+    try:
+        validate(folder.scenario)
+    except SpecError as error:
+        found.append(Fault(file="scenario.yaml", line=None, what=error.what, remedy=error.remedy))
+    return found
+
+
+def refuse_faulty(asked: Iterable[str]) -> None:
+    """Let no system be asked what cannot be answered.
+
+    Raises:
+        SpecError: A scenario has a fault; the first is told.
+    """
+    for folder in folders(asked):
+        found = faults(folder, brief=True)
+        if found:
+            first = found[0]
+            more = f" ({len(found) - 1} more faults)" if len(found) > 1 else ""
+            raise SpecError(
+                f"{folder.id}/{first.place}: {first.what}{more}",
+                remedy=f"{first.remedy} `chartproof scenario lint {folder.id}` tells all.",
+            )
+
+
+def _blanks(folder: Path) -> Iterator[Fault]:
+    """Blanks that nobody has filled."""
+    for file in sorted(folder.glob("*.*")):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if _FILL in line:
+                yield Fault(file=file.name, line=number, what="A blank is not filled.",
+                            remedy="Write what it asks for.")  # fmt: skip

@@ -1,0 +1,57 @@
+"""Scenarios are searched for gaps before anybody is asked."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chartproof.api.suite import faults, folders, labelled, refuse_faulty
+from chartproof.catalog.read import ROOT, scenario_ids
+from chartproof.errors import SpecError
+
+
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Path:
+    """A shipped scenario in which one rule repeats another, and one check names nothing."""
+    folder = tmp_path / "post-ct-aki"
+    shutil.copytree(ROOT / "scenarios" / "post-ct-aki", folder)
+    file = folder / "scenario.yaml"
+    text = file.read_text()
+    assert "when: rrt_or_esrd" in text
+    assert "{derived: peak}" in text
+    text = text.replace("when: rrt_or_esrd", "when: not ct_found", 1)
+    file.write_text(text.replace("{derived: peak}", "{derived: pique}"))
+    return folder
+
+
+def test_every_scenario_is_looked_at_unless_some_are_named() -> None:
+    assert [each.id for each in folders(())] == list(scenario_ids())
+    assert [each.id for each in folders(["post-ct-aki"])] == ["post-ct-aki"]
+    with pytest.raises(SpecError, match="There is no scenario `nothing`"):
+        folders(["nothing"])
+
+
+def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Path) -> None:
+    (folder,) = folders([str(spoilt)])
+    found = faults(folder, brief=True)
+    line = spoilt.joinpath("scenario.yaml").read_text().splitlines()
+    alike = next(each for each in found if "are alike" in each.what)
+    assert alike.line is not None
+    assert line[alike.line - 1].strip() == "when: not ct_found"
+    assert any("pique" in each.what for each in found)
+
+
+def test_a_run_refuses_a_scenario_with_a_fault(spoilt: Path) -> None:
+    with pytest.raises(SpecError, match=r"post-ct-aki/scenario.yaml, line \d+: Rule AMB-1") as got:
+        refuse_faulty([str(spoilt)])
+    assert "chartproof scenario lint post-ct-aki" in got.value.remedy
+
+
+def test_scenarios_are_found_by_specialty_and_skill() -> None:
+    kidney = {each.id for each in labelled(specialty="nephro")}
+    assert {"post-ct-aki", "renal-trajectory"} <= kidney
+    assert {each.id for each in labelled(specialty="nephro", skill="longitud")} == {
+        "renal-trajectory"
+    }
+    with pytest.raises(SpecError, match="There is no skill `luck`"):
+        labelled(skill="luck")
