@@ -17,8 +17,9 @@ _OPENING = """\
 
 A recipe's `say` names a fact, a value and, where there is one, a state; `section` and `slots` are
 free to give. An exam's `about` names a fact and `value` or `value/state`. How both are written:
-[Add a scenario](../how-to/write-a-scenario.md). After each section stands how many sentences the writer
-can choose from. Whoever adds a sentence must not have seen the patterns by which notes are read.
+[Write a scenario](../how-to/write-a-scenario.md). After each section stands how many sentences the
+writer can choose from. Whoever adds a sentence must not have seen the patterns by which notes are
+read.
 """
 
 
