@@ -88,6 +88,8 @@ class Reading(Record):
             examined; others are named in `rules/readers.py`.
         sections: Canonical section names (`rules/sections.yaml`) to read; empty reads all.
         skip_sections: Sections to leave out.
+        lead: Sections of which only the first item is read, their own headings apart: of a list of
+            diagnoses the one that stands first.
         only: Parts of words, in lower case; a sentence without any is passed over, which spares
             time. Empty reads all.
         unless: A mention whose sentence matches one of these is void.
@@ -98,6 +100,8 @@ class Reading(Record):
         values: What `value` groups may catch (lower case) → value.
         prefer: Which value wins where one note holds several; a value not named loses to all
             that are. Empty keeps every mention.
+        yields: Values that give way to any other value in the same note: a symptom, or a
+            complication, to the condition behind it.
         first: Of a note only the first mention counts; within a sentence, that of the pattern
             which stands first here.
         parts: Name → regular expression that patterns, cues, `unless` and `void` call by
@@ -114,6 +118,7 @@ class Reading(Record):
     tables: tuple[Literal["discharge", "radiology"], ...] = ("discharge",)
     sections: tuple[str, ...] = ()
     skip_sections: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     cues: tuple[Cue, ...] = ()
     only: tuple[str, ...] = ()
@@ -122,6 +127,7 @@ class Reading(Record):
     becomes: dict[Assertion, str | None] = Field(default_factory=dict)
     values: dict[str, str] = Field(default_factory=dict)
     prefer: tuple[str, ...] = ()
+    yields: tuple[str, ...] = ()
     first: bool = False
     parts: dict[str, str] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Read a fact from sentences: patterns find mentions, cues tell how each is meant."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -83,12 +83,31 @@ def _any_of(parts: tuple[str, ...]) -> re.Pattern[str]:
 def read(reading: Reading, note: Note) -> list[Mention]:
     """The mentions of a note that count, combined as the reading says."""
     read = spans(note.text, reading.sentences) if reading.sentences > 1 else passages(note.text)
+    if reading.lead:
+        read = _led(read, reading.lead)
     return combined(reading, [m for each in read for m in _mentions(reading, each)])
 
 
+def _led(read: Iterable[Passage], lead: Sequence[str]) -> list[Passage]:
+    """Passages, of the sections in `lead` only the first that is no heading."""
+    kept: list[Passage] = []
+    begun: set[str] = set()
+    for each in read:
+        if each.section in lead:
+            if each.section in begun or each.text.rstrip().endswith(":"):
+                continue
+            begun.add(each.section)
+        kept.append(each)
+    return kept
+
+
 def combined(reading: Reading, found: Sequence[Mention]) -> list[Mention]:
-    """Keep the mentions with the preferred value, or the first; all where no such is asked for."""
+    """Keep the mentions with the preferred value, or the first; all where no such is asked for.
+
+    Values that yield have gone before, where others are there.
+    """
     distinct = list(dict.fromkeys(found))
+    distinct = [each for each in distinct if each.value not in reading.yields] or distinct
     if reading.first:
         return distinct[:1]
     if not reading.prefer or not distinct:
