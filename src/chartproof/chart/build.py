@@ -24,7 +24,7 @@ from chartproof.chart.interrupt import interruptible
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
 from chartproof.chart.store import DIGESTS, INFO, LAYOUT, Store
-from chartproof.chart.write import write
+from chartproof.chart.write import explained, write
 from chartproof.errors import ChartError, DiskError
 from chartproof.records.record import Document
 from chartproof.records.store import Coverage, StoreInfo
@@ -144,8 +144,11 @@ class _Build:
 
     def _count_patients(self, db: duckdb.DuckDBPyConnection) -> None:
         """Stage the patients first: their number decides the buckets."""
-        self._stage(db, tables()["patients"])
-        ids = {row[0] for row in db.execute("select distinct subject_id from staged").fetchall()}
+        patients = tables()["patients"]
+        self._stage(db, patients)
+        with explained(db, patients, self.source):
+            found = db.execute("select distinct subject_id from staged").fetchall()
+        ids = {row[0] for row in found}
         self.patients = len(ids)
         if not ids:
             raise ChartError(
@@ -164,9 +167,9 @@ class _Build:
             )
 
     def _stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-        db.execute("drop table if exists staged")
+        _unstage(db)
         self.source.stage(db, table)
-        if self.wanted is not None and table.per_patient:
+        if self.wanted is not None and table.per_patient and not _is_view(db):
             db.execute("delete from staged where subject_id not in (select subject_id from wanted)")
 
     def _table(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> _Done:
@@ -180,8 +183,8 @@ class _Build:
             marker.unlink(missing_ok=True)
             self._stage(db, table)
             folder = self.work / "tables" / table.name
-            written = write(db, table, folder, buckets=self.buckets)
-            db.execute("drop table staged")
+            written = write(db, table, folder, buckets=self.buckets, source=self.source)
+            _unstage(db)
             files = {
                 file.relative_to(self.work).as_posix(): file_digest(file)
                 for file in sorted(folder.rglob("*.parquet"))
@@ -232,6 +235,15 @@ class _Build:
         write_atomically(self.work / DIGESTS, listed)
         write_atomically(self.work / INFO, info.model_dump_json(indent=1) + "\n")
         return info
+
+
+def _is_view(db: duckdb.DuckDBPyConnection) -> bool:
+    found = db.execute("select 1 from duckdb_views() where view_name = 'staged'").fetchone()
+    return found is not None
+
+
+def _unstage(db: duckdb.DuckDBPyConnection) -> None:
+    db.execute(f"drop {'view' if _is_view(db) else 'table'} if exists staged")
 
 
 def _years(db: duckdb.DuckDBPyConnection, admissions: str) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ import duckdb
 
 from chartproof.chart.build import file_digest
 from chartproof.chart.interrupt import interruptible
+from chartproof.chart.reference import stem
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.store import DIGESTS, Store, quoted
 from chartproof.records.record import Record
@@ -111,13 +112,15 @@ def _patients_rows(
                 "lie in the bucket of other patients",
                 grave=True,
             )
-    yield from _found(
-        db,
-        spec,
-        f"from (select subject_id, row_ref from {relation} group by all having count(*) > 1) as r",
-        "share a reference with another row of the patient",
-        grave=True,
-    )
+    if spec.key:  # references by content are told apart as they are read
+        yield from _found(
+            db,
+            spec,
+            f"from {relation} as r where (subject_id, row_ref) in (select (subject_id, row_ref) "
+            f"from {relation} group by subject_id, row_ref having count(*) > 1)",
+            "share a reference with another row of the patient",
+            grave=True,
+        )
     yield from _found(
         db,
         spec,
@@ -155,9 +158,12 @@ def _parent(spec: TableSpec, column: str) -> str | None:
 def _found(
     db: duckdb.DuckDBPyConnection, spec: TableSpec, rows: str, what: str, *, grave: bool = False
 ) -> Iterator[Finding]:
-    row = db.execute(f"select count(*), min(r.row_ref) {rows}").fetchone()
-    if row and row[0]:
-        yield Finding(table=spec.name, what=what, grave=grave, rows=row[0], example=row[1])
+    # the reference by itself: to tell all from their like, the whole table would be hashed
+    found = db.execute(
+        f"select count(*), min(cited) from (select {stem(spec)} as cited {rows})"
+    ).fetchone()
+    if found and found[0]:
+        yield Finding(table=spec.name, what=what, grave=grave, rows=found[0], example=found[1])
 
 
 def _count(db: duckdb.DuckDBPyConnection, query: str) -> int:

@@ -14,11 +14,12 @@ from pathlib import Path
 import duckdb
 from pydantic import ValidationError
 
+from chartproof.chart.reference import cited
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.errors import ChartError
 from chartproof.records.store import Coverage, StoreInfo
 
-LAYOUT = "1"
+LAYOUT = "2"
 """Version of this layout and of row references. A store of another is refused."""
 
 INFO = "store.json"
@@ -98,7 +99,9 @@ class Store:
         if not files:
             return empty(_spec(table))
         listed = ", ".join(quoted(str(file)) for file in files)
-        return f"read_parquet([{listed}], hive_partitioning = false)"
+        rows = f"read_parquet([{listed}], hive_partitioning = false)"
+        spec = _spec(table)
+        return cited(spec, rows) if spec.per_patient else rows
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A connection with a view for each of the 41 tables. Close it after use."""

@@ -1,22 +1,29 @@
-"""One staged table becomes sorted, bucketed Parquet in which every row can be cited."""
+"""One staged table becomes sorted, bucketed Parquet in which every row can be cited.
+
+What is staged is read once. A table of moderate size is sorted whole in memory and cut at the edges
+of its buckets; a large one is first parted into its buckets on disk, then sorted bucket by bucket.
+Both ways write the same bytes, and neither they nor the references rest on the order of the source.
+"""
 
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from chartproof.chart.reference import canonical, stem
+from chartproof.chart.reference import ORDINAL, content
 from chartproof.chart.schema import TableSpec
+from chartproof.chart.sources.source import Source
 from chartproof.chart.store import bucket, quoted
 from chartproof.errors import ChartError
 
-FORMAT = "format parquet, compression zstd, row_group_size 8192"
+FORMAT = "format parquet, compression zstd, row_group_size 8192, write_bloom_filter false"
 """Small row groups, since one patient's rows are read at a time."""
-MANY = 500_000
-"""A table of more rows is parted once, not searched for the rows of each bucket."""
+LARGE = 400 * 10**6
+"""A table of more bytes of text is parted on disk, since it would not be sorted in memory."""
+_PART = "format parquet, compression lz4, partition_by (part_), write_bloom_filter false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,116 +35,171 @@ class Written:
 
 
 def write(
-    db: duckdb.DuckDBPyConnection, table: TableSpec, folder: Path, *, buckets: int
+    db: duckdb.DuckDBPyConnection,
+    table: TableSpec,
+    folder: Path,
+    *,
+    buckets: int,
+    source: Source,
 ) -> Written:
-    """Write the table `staged` of `db` into `folder`, which is emptied first.
+    """Write the table or view `staged` of `db` into `folder`, which is emptied first.
+
+    Args:
+        db: Where it is staged.
+        table: What it is.
+        folder: Of the table within the store.
+        buckets: In how many files the patients lie.
+        source: Where it comes from.
 
     Raises:
-        ChartError: A row of a patients' table has no patient.
+        ChartError: What is staged cannot be read, or a row of a patients' table has no patient.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    # what DuckDB happens to know of a column would else decide whether Parquet calls it nullable
+    db.execute("set disabled_optimizers = 'statistics_propagation'")
     columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in table.columns.items())
-    db.execute(f"create or replace temp view typed as select rowid as nth, {columns} from staged")
+    db.execute(f"create or replace temp view typed as select {columns} from staged")
     if not table.per_patient:
-        names = ", ".join(table.columns)
-        rows = _copy(db, f"select {names} from typed order by all", folder / "part-0.parquet")
+        with explained(db, table, source):
+            rows = _copy(db, "from typed order by all", folder / "part-0.parquet")
         return Written(rows, ())
-    _refuse_strays(db, table)
-    warnings, repeated = _number_duplicates(db, table) if table.key else ((), False)
-    rows = 0
-    with _parted(db, folder, buckets) as part:
-        for number in range(buckets):
-            source = part(number)
-            if not db.execute(f"select 1 from {source} limit 1").fetchone():
-                continue
-            file = bucket(folder, number)
-            file.parent.mkdir()
-            rows += _copy(db, _rows(table, source, repeated=repeated), file)
-    return Written(rows, warnings)
+    text = source.text(table.name)
+    if text is None:
+        with explained(db, table, source):
+            text = _measured(db, table)
+    way = _write_parted if text > LARGE else _write_sorted
+    return way(db, table, folder, buckets, source)
 
 
 @contextmanager
-def _parted(
-    db: duckdb.DuckDBPyConnection, folder: Path, buckets: int
-) -> Generator[Callable[[int], str]]:
-    """Give SQL of a bucket's rows. Many rows are written apart first, all buckets in one pass."""
-    row = db.execute("select count(*) from staged").fetchone()
-    if buckets == 1 or row is None or row[0] <= MANY:
-        yield lambda number: f"(from typed where subject_id % {buckets} = {number})"
-        return
+def explained(db: duckdb.DuckDBPyConnection, table: TableSpec, source: Source) -> Generator[None]:
+    """Have the source say what is wrong where its view `staged` cannot be read."""
+    try:
+        yield
+    except duckdb.Error as error:
+        source.explain(db, table, error)
+
+
+def _write_sorted(
+    db: duckdb.DuckDBPyConnection, table: TableSpec, folder: Path, buckets: int, source: Source
+) -> Written:
+    """Sort the whole by bucket, and copy from one edge to the next."""
+    part = f"subject_id % {buckets}"
+    with explained(db, table, source):
+        db.execute(
+            f"create or replace temp table sorted as select {_cells(table)} from typed "
+            f"order by {part}, {_order(table)}"
+        )
+    edges = db.execute(
+        f"select {part} as part, min(rowid), max(rowid) from sorted group by part order by part"
+    ).fetchall()
+    if any(number is None for number, _, _ in edges):
+        raise _strays(table, _count(db, "from sorted where subject_id is null"))
+    warnings: tuple[str, ...] = ()
+    if table.key:
+        warnings = _number(db, table, "sorted", "rowid")
+        if warnings:
+            db.execute(
+                f"update sorted set {ORDINAL} = repeated.{ORDINAL} from repeated "
+                "where sorted.rowid = repeated.row"
+            )
+    rows = 0
+    for number, first, last in edges:
+        file = bucket(folder, number)
+        file.parent.mkdir()
+        rows += _copy(db, f"from sorted where rowid between {first} and {last}", file)
+    db.execute("drop table sorted")
+    return Written(rows, warnings)
+
+
+def _write_parted(
+    db: duckdb.DuckDBPyConnection, table: TableSpec, folder: Path, buckets: int, source: Source
+) -> Written:
+    """Part the rows into their buckets in one pass, then sort each bucket."""
     parts = folder / "parts"
-    db.execute(
-        f"copy (select *, subject_id % {buckets} as part_ from typed) to {quoted(str(parts))} "
-        "(format parquet, compression lz4, partition_by (part_))"
-    )
-    yield lambda number: _part(parts / f"part_={number}")
-    shutil.rmtree(parts)
+    with explained(db, table, source):
+        db.execute(
+            f"copy (select *, subject_id % {buckets} as part_ from typed) "
+            f"to {quoted(str(parts))} ({_PART})"
+        )
+    stray = _part(parts / "part_=__HIVE_DEFAULT_PARTITION__")
+    if stray:
+        raise _strays(table, _count(db, f"from {stray}"))
+    every = _part(parts / "*")
+    warnings: tuple[str, ...] = ()
+    if table.key and every:
+        warnings = _number(db, table, every, "(filename, file_row_number)")
+    query = f"select {_cells(table)} from {{}} order by {_order(table)}"
+    if warnings:
+        query = (
+            f"select {', '.join(table.columns)}, coalesce({ORDINAL}, 1)::integer as {ORDINAL} "
+            "from {} left join repeated on row = (filename, file_row_number) "
+            f"order by {_order(table)}, {ORDINAL}"
+        )
+    rows = 0
+    for number in range(buckets):
+        part = _part(parts / f"part_={number}")
+        if part:
+            file = bucket(folder, number)
+            file.parent.mkdir()
+            rows += _copy(db, query.format(part), file)
+    shutil.rmtree(parts, ignore_errors=True)
+    return Written(rows, warnings)
 
 
 def _part(folder: Path) -> str:
-    if not folder.exists():
-        return "(from typed where false)"
-    return f"read_parquet({quoted(str(folder / '*.parquet'))}, hive_partitioning = false)"
+    """SQL of what lies in a folder, whose name may be a pattern; empty where nothing does."""
+    if not any(folder.parent.glob(f"{folder.name}/*.parquet")):
+        return ""
+    files = quoted(str(folder / "*.parquet"))
+    return (
+        f"read_parquet({files}, hive_partitioning = false, filename = true, file_row_number = true)"
+    )
 
 
-def _rows(table: TableSpec, source: str, *, repeated: bool) -> str:
-    """Rows of one bucket, sorted, each with its reference.
-
-    The order and the references rest on content alone, never on the order of the file.
-    """
+def _cells(table: TableSpec) -> str:
+    """What is written of a row; a key that is no row's own is numbered afterwards."""
     names = ", ".join(table.columns)
-    place = [c for c in (*table.times[:1], "hadm_id", "stay_id", "seq_num") if c in table.columns]
-    order = ", ".join(["subject_id", *place])
-    prefix = quoted(f"{table.name}:")
-    if table.key and not repeated:
-        return f"""
-            select {names}, {stem(table)} as row_ref
-            from {source}
-            order by {order}, {table.key}"""
-    if table.key:
-        by_content = f"{prefix} || left(md5({canonical(table)}), 10)"
-        return f"""
-            select {names},
-                coalesce({stem(table)}, {by_content})
-                    || case when ordinal > 1 then '.' || ordinal else '' end as row_ref
-            from {source} left join duplicates using (nth)
-            order by {order}, {table.key}, row_ref"""
-    # The whole hash breaks ties, so that even a collision of ten digits is numbered by content.
-    return f"""
-        select {names},
-            {prefix} || left(hash, 10)
-                || case when ordinal > 1 then '.' || ordinal else '' end as row_ref
-        from (
-            select *, row_number() over (
-                partition by subject_id, left(hash, 10) order by hash) as ordinal
-            from (select *, md5({canonical(table)}) as hash from {source}))
-        order by {order}, row_ref"""
+    return f"{names}, 1 as {ORDINAL}" if table.key else names
 
 
-def _number_duplicates(
-    db: duckdb.DuckDBPyConnection, table: TableSpec
-) -> tuple[tuple[str, ...], bool]:
-    """Fill the table `duplicates (nth, ordinal)` with rows whose key is not their own.
+def _order(table: TableSpec) -> str:
+    """By patient and time, else by encounter; what ties there is ordered by content alone."""
+    encounter = [name for name in ("hadm_id", "stay_id", "seq_num") if name in table.columns]
+    own = [table.key] if table.key and table.columns[table.key] == "INTEGER" else []
+    place = ["subject_id", *(table.times[:1] or encounter), *own]
+    return f"{', '.join(dict.fromkeys(place))}, hash({', '.join(table.columns)})"
+
+
+def _number(
+    db: duckdb.DuckDBPyConnection, table: TableSpec, source: str, row: str
+) -> tuple[str, ...]:
+    """Fill the table `repeated (row, ordinal)` with the rows whose key is not theirs alone.
+
+    Args:
+        db: Where the rows are.
+        table: What they are; it has a key.
+        source: SQL for a FROM clause that gives them.
+        row: SQL of what tells one row of them from all others.
 
     Returns:
-        What to warn of, and whether there are any.
+        What to warn of; nothing where each key is one row's own.
     """
     key = table.key
     db.execute(f"""
-        create or replace temp table duplicates as
-        select nth, row_number() over (
-            partition by coalesce({key}::varchar, left(md5({canonical(table)}), 10))
-            order by md5({canonical(table)})) as ordinal
-        from typed
+        create or replace temp table repeated as
+        select {row} as row, {key} as key, row_number() over (
+            partition by coalesce({key}::varchar, left({content(table)}, 10))
+            order by {content(table)}, {row}) as {ORDINAL}
+        from {source}
         where {key} is null
-            or {key} in (select {key} from typed group by {key} having count(*) > 1)""")
-    row = db.execute(f"""
-        select count(*) filter ({key} is null), count(*) filter ({key} is not null),
-            count(distinct {key}), min({key})::varchar
-        from typed join duplicates using (nth)""").fetchone()
-    assert row is not None
-    missing, repeated, keys, example = row
+            or {key} in (select {key} from {source} group by {key} having count(*) > 1)""")
+    found = db.execute("""
+        select count(*) filter (key is null), count(key), count(distinct key), min(key)::varchar
+        from repeated""").fetchone()
+    assert found is not None
+    missing, repeated, keys, example = found
     warnings: list[str] = []
     if missing:
         warnings.append(f"{table.name}: {missing} rows without {key}; cited by their content.")
@@ -146,16 +208,28 @@ def _number_duplicates(
             f"{table.name}: {keys} values of {key} stand on {repeated} rows (such as {example}); "
             "the later ones are cited with .2, .3 …"
         )
-    return tuple(warnings), bool(missing or repeated)
+    return tuple(warnings)
 
 
-def _refuse_strays(db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-    row = db.execute("select count(*) from staged where subject_id is null").fetchone()
-    if row and row[0]:
-        raise ChartError(
-            f"Table {table.name} has {row[0]} rows without a subject_id.",
-            remedy="Repair the source: every row of a patients' table must name its patient.",
-        )
+def _measured(db: duckdb.DuckDBPyConnection, table: TableSpec) -> int:
+    """Bytes of text in a staged table, by a few of its rows."""
+    cells = " + ".join(f"coalesce(strlen({name}::varchar), 0) + 1" for name in table.columns)
+    row = db.execute(
+        f"select count(*) * (select avg({cells}) from (from typed limit 1000)) from typed"
+    ).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def _strays(table: TableSpec, rows: int) -> ChartError:
+    return ChartError(
+        f"Table {table.name} has {rows} rows without a subject_id.",
+        remedy="Repair the source: every row of a patients' table must name its patient.",
+    )
+
+
+def _count(db: duckdb.DuckDBPyConnection, rows: str) -> int:
+    row = db.execute(f"select count(*) {rows}").fetchone()
+    return int(row[0]) if row else 0
 
 
 def _copy(db: duckdb.DuckDBPyConnection, query: str, file: Path) -> int:

@@ -74,28 +74,39 @@ class DuckdbSource(OfficialSource):
         return int(self.path.stat().st_size * _TEXT_PER_BYTE)
 
     def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-        """Copy one table into `staged`."""
+        """Offer one table as `staged`."""
         self._attach(db)
         found = self.found[table.name]
-        fits = fitted(table.columns, found.columns)
-        cells = ", ".join(each.selected for each in fits)
-        relation = found.relation(table.name)
+        cells = ", ".join(each.selected for each in fitted(table.columns, found.columns))
         try:
             db.execute(
-                f"create table staged as select * from (select {cells} from {relation})"
-                f"{only_wanted(db, table)}"
+                f"create view staged as select * from "
+                f"(select {cells} from {found.relation(table.name)}){only_wanted(db, table)}"
             )
         except duckdb.Error as e:
-            if is_of_the_machine(e):
-                raise
-            place = f"`{self.path}`, table {found.schema}.{table.name}"
-            bad = misfit(db, relation, fits, place="'row ' || (rowid + 1)", order="rowid")
-            if bad:
-                raise ChartError(f"{place}, {bad.words}.", remedy=bad.remedy) from e
-            raise ChartError(
-                f"{place} cannot be read: {str(e).splitlines()[0]}",
-                remedy="Build the database again.",
-            ) from e
+            self.explain(db, table, e)
+
+    def explain(
+        self, db: duckdb.DuckDBPyConnection, table: TableSpec, error: duckdb.Error
+    ) -> NoReturn:
+        """Name the row and the column."""
+        if is_of_the_machine(error):
+            raise error
+        found = self.found[table.name]
+        place = f"`{self.path}`, table {found.schema}.{table.name}"
+        bad = misfit(
+            db,
+            found.relation(table.name),
+            fitted(table.columns, found.columns),
+            place="'row ' || (rowid + 1)",
+            order="rowid",
+        )
+        if bad:
+            raise ChartError(f"{place}, {bad.words}.", remedy=bad.remedy) from error
+        raise ChartError(
+            f"{place} cannot be read: {str(error).splitlines()[0]}",
+            remedy="Build the database again.",
+        ) from error
 
     def _look(self) -> None:
         if not self.path.is_file():

@@ -5,6 +5,7 @@ else change the data. Columns are found by name, in any case and order.
 """
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import duckdb
 
@@ -52,21 +53,24 @@ class MimicSource(OfficialSource):
         return sum(file.text_bytes for file in found if file is not None)
 
     def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-        """Read one file into `staged`."""
-        file = self._file(table)
-        if file is None:
-            raise ChartError(
-                f"The file of table {table.name} went away from `{self.path}`.",
-                remedy="Put it back and build again: the build resumes.",
-            )
+        """Offer one file as `staged`."""
+        file = self._there(table)
         refuse_damaged(self.path, file.path)
-        header = file.header()
-        try:
-            db.execute(
-                f"create table staged as {_select(table, file, header)}{only_wanted(db, table)}"
-            )
-        except duckdb.Error as e:
-            file.explain(e, table.columns, VALUE)
+        db.execute(
+            f"create view staged as {_select(table, file, file.header())}{only_wanted(db, table)}"
+        )
+
+    def explain(
+        self, db: duckdb.DuckDBPyConnection, table: TableSpec, error: duckdb.Error
+    ) -> NoReturn:
+        """Name the line, or the row and column."""
+        _ = db
+        self._there(table).explain(error, table.columns, VALUE)
+
+    def text(self, table: str) -> int | None:
+        """In proportion to the file."""
+        file = self._file(tables()[table])
+        return file.text_bytes if file else None
 
     def _look(self) -> None:
         if not self.path.is_dir():
@@ -78,6 +82,15 @@ class MimicSource(OfficialSource):
     def _patients(self) -> set[str]:
         file = self._file(tables()["patients"])
         return set() if file is None else file.column("subject_id")
+
+    def _there(self, table: TableSpec) -> CsvFile:
+        file = self._file(table)
+        if file is None:
+            raise ChartError(
+                f"The file of table {table.name} went away from `{self.path}`.",
+                remedy="Put it back and build again: the build resumes.",
+            )
+        return file
 
     def _file(self, spec: TableSpec) -> CsvFile | None:
         for ending in ENDINGS:

@@ -1,6 +1,7 @@
 """MIMIC-IV as Parquet: `hosp/labevents.parquet`, `labevents.parquet`, or a folder of such files."""
 
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import duckdb
 
@@ -47,7 +48,7 @@ class ParquetSource(OfficialSource):
         return sum(each.text_bytes() for each in self.found.values())
 
     def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-        """Read one table into `staged`."""
+        """Offer one table as `staged`."""
         found = self.found[table.name]
         gone = next((file for file in found.files if not file.is_file()), None)
         if gone:
@@ -57,11 +58,17 @@ class ParquetSource(OfficialSource):
         found.refuse_damaged()
         try:
             db.execute(
-                f"create table staged as select * from ({found.select(table.columns)})"
+                f"create view staged as select * from ({found.select(table.columns)})"
                 f"{only_wanted(db, table)}"
             )
         except duckdb.Error as e:
             found.explain(db, e, table.columns)
+
+    def explain(
+        self, db: duckdb.DuckDBPyConnection, table: TableSpec, error: duckdb.Error
+    ) -> NoReturn:
+        """Name the file, the row and the column."""
+        self.found[table.name].explain(db, error, table.columns)
 
     def _look(self) -> None:
         if not self.path.is_dir():

@@ -1,7 +1,7 @@
 """What a source of records must offer, so that a store can be built from it."""
 
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import duckdb
 
@@ -27,13 +27,25 @@ class Source(Protocol):
         ...
 
     def stage(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> None:
-        """Create the table `staged` in `db`: every official column, by name, with its type.
+        """Create `staged` in `db`: every official column, by name, with its type.
 
         Columns that the source lacks are NULL. The order of rows is of no account. Called for
-        covered tables only, `patients` first. Where `db` has a table `wanted (subject_id)`, only
-        these patients are kept afterwards, so a large source does well to read no others.
+        covered tables only, `patients` first. It may be a table, of which only the patients are
+        kept that stand in the table `wanted (subject_id)` of `db`, if it is there; or a view, which
+        leaves out others by itself and is read once, so that nothing is copied before it is sorted.
         """
         ...
+
+    def explain(
+        self, db: duckdb.DuckDBPyConnection, table: TableSpec, error: duckdb.Error
+    ) -> NoReturn:
+        """Say why the view `staged` could not be read: where the fault lies, and what to do."""
+        _ = db, table
+        raise error
+
+    def text(self, table: str) -> int | None:
+        """Bytes of text in a table, about; None where what is staged can be measured cheaply."""
+        _ = table
 
     def fingerprint(self, table: str) -> str:
         """Tell one input from another: a build resumes, and knows its own store, by it."""
