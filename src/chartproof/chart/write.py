@@ -21,7 +21,7 @@ from chartproof.errors import ChartError
 
 FORMAT = "format parquet, compression zstd, row_group_size 8192, write_bloom_filter false"
 """Small row groups, since one patient's rows are read at a time."""
-LARGE = 400 * 10**6
+LARGE = 10**9
 """A table of more bytes of text is parted on disk, since it would not be sorted in memory."""
 _PART = "format parquet, compression lz4, partition_by (part_), write_bloom_filter false"
 
