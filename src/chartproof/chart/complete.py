@@ -43,6 +43,7 @@ def complete(
         salt: Hex digest from which identifiers are drawn.
     """
     row: dict[str, Any] = {"subject_id": bind["subject_id"], **given}
+    left: dict[str, str] = {}
     for column, expression in _defaults().get(table.name, {}).items():
         if column in row:
             continue
@@ -51,7 +52,8 @@ def complete(
         elif expression in ("$hadm_id", "$stay_id"):
             row[column] = bind.get(expression[1:])
         else:
-            row[column] = _evaluated(db, table, expression, row)
+            left[column] = expression
+    row |= _evaluated(db, table, left, row)
     cells = _relation(table, row)
     found = db.execute(f"select {stem(table)} from ({cells})", row).fetchall()
     ref = _distinct(db, table, found[0][0])
@@ -71,10 +73,20 @@ def _relation(table: TableSpec, row: Mapping[str, Any]) -> str:
 
 
 def _evaluated(
-    db: duckdb.DuckDBPyConnection, table: TableSpec, expression: str, row: Mapping[str, Any]
-) -> Any:
+    db: duckdb.DuckDBPyConnection,
+    table: TableSpec,
+    expressions: Mapping[str, str],
+    row: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What the expressions give, each over the row with those before it, in one statement."""
+    if not expressions:
+        return {}
     relation = _relation(table, row)
-    return db.execute(f"select {expression} from ({relation}) as new", dict(row)).fetchall()[0][0]
+    for column, expression in expressions.items():
+        cell = f"({expression})::{table.columns[column]} as {column}"
+        relation = f"select * replace ({cell}) from ({relation}) as new"
+    found = db.execute(f"select {', '.join(expressions)} from ({relation})", dict(row)).fetchall()
+    return dict(zip(expressions, found[0], strict=True))
 
 
 def _identifier(
@@ -89,17 +101,20 @@ def _identifier(
             {"subject": subject_id},
         ).fetchall()[0][0]
         return f"{subject_id}{middle}-{last + 1}"
-    low, high = db.execute(f"select min({column}), max({column}) from {table.name}").fetchall()[0]
-    if low is None:
-        low, high = 70_000_000, 79_000_000
-    candidate = low + int(salt[:12], 16) % max(high - low, 1_000)
-    # the first free number from there; a walk would be long where the numbers lie close
+    # from a number within the range of those that are there, the first that is free; a walk would be
+    # long where the numbers lie close
     return db.execute(
-        f"""select min(id) from (
-            select $id::bigint as id
-            union all select {column} + 1 from {table.name} where {column} >= $id)
-        where id not in (select {column} from {table.name} where {column} is not null)""",
-        {"id": candidate},
+        f"""
+        with span as (
+            select coalesce(min({column}), 70000000) as low, coalesce(max({column}), 79000000) as high
+            from {table.name}),
+        start as (select low + $draw::bigint % greatest(high - low, 1000) as id from span)
+        select min(id) from (
+            select id from start
+            union all select {column} + 1 from {table.name}, start where {column} >= start.id)
+        where id not in (select {column} from {table.name} where {column} is not null)
+        """,
+        {"draw": int(salt[:12], 16)},
     ).fetchall()[0][0]
 
 

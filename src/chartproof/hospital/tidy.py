@@ -95,6 +95,10 @@ def _panels(
             join labevents l on l.specimen_id = p.donor and l.itemid = any($mates)
             join labevents n on n.specimen_id = p.specimen and n.itemid = $creatinine
             where l.subject_id = $s and n.subject_id = $s
+                -- what the recipe measured with it is not measured again
+                and not exists (
+                    from labevents o
+                    where o.subject_id = $s and o.itemid = l.itemid and o.charttime = n.charttime)
             """,
             {
                 "came": came,
