@@ -7,10 +7,12 @@ import pytest
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
+from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
 from chartproof.records.notes import Validity
 from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("dka-resolution")
 ARRIVED, ADMITTED, LEFT = at("02 08:00"), at("02 12:00"), at("06 10:00")
@@ -393,3 +395,36 @@ def test_what_the_summary_tells_of_dialysis_and_poison_counts() -> None:
     poisoned = treated((18, SICK))
     poisoned.summary("History of Present Illness:\nHe drank antifreeze.\n")
     assert rule(poisoned) == "AMB-1"
+
+
+# Twins -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id_", "sets"),
+    [
+        ("C1", ((6, SICK), (12, WELL), (20, WELL))),
+        ("C4", ((6, SICK), (12.5, SICK), (20, SICK))),
+        ("C5", ((6, SICK), (12.5, SICK), (20, SICK))),
+        ("C6", ((6, SICK), (20, {**SICK, "glucose": 240}))),
+    ],
+)
+def test_a_twin_gives_the_verdict_that_it_declares(
+    id_: str, sets: tuple[tuple[float, dict[str, float]], ...]
+) -> None:
+    made = treated(*sets)
+    made.code("E1010")
+    made.summary(
+        "Past Medical History:\nDM1\n\nBrief Hospital Course:\nThe anion gap closed overnight.\n"
+    )
+    anchor = Anchor(subject_id=SUBJECT, hadm_id=HADM)
+    before = ruling(made)
+    twin = next(each for each in applicable(FOLDER, before) if each.id == id_)
+    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(anchor, before))
+    assert any(each.rows for each in touched)
+    after = ruling(made)
+    assert after.verdict == twin.to_verdict
+    assert (after.verdict != before.verdict) == twin.must_flip
+    if id_ == "C1":
+        (text,) = made.db.execute("select text from discharge").fetchone() or ("",)
+        assert "gap remained open" in text
