@@ -392,6 +392,8 @@ def test_what_the_summary_tells_of_dialysis_and_poison_counts() -> None:
     made = treated((18, WELL))
     made.summary("Brief Hospital Course:\nShe was dialyzed urgently on arrival.\n")
     assert rule(made) == "AMB-1"
+    made.add("icustays", hadm_id=HADM, stay_id=STAY, intime=hours(11.9), outtime=hours(40))
+    assert rule(made) == "YES-1"
     poisoned = treated((18, SICK))
     poisoned.summary("History of Present Illness:\nHe drank antifreeze.\n")
     assert rule(poisoned) == "AMB-1"

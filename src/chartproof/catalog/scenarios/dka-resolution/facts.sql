@@ -262,7 +262,7 @@ esrd as materialized (
   union all
   select row_ref from noticed where reading = 'esrd' and value = 'stated'
 ),
-nearby as (  -- lactate and creatinine nearest to the last set
+nearby as materialized (  -- lactate and creatinine nearest to the last set
   select
     c.name, r.itemid, arg_min({number: r.number, row_ref: r.row_ref},
       (abs(epoch(r.charttime) - epoch(c.last_drawn)), r.charttime, r.labevent_id)) as best
@@ -270,6 +270,11 @@ nearby as (  -- lactate and creatinine nearest to the last set
     on r.itemid in (50813, 50912) and r.number is not null
     and abs(epoch(r.charttime) - epoch(c.last_drawn)) <= 4 * 3600
   group by 1, 2
+),
+measured as (
+  select name, list(best.row_ref order by itemid) as rows from nearby
+  where best.number < 4 and name not in (select name from resolution)
+  group by name
 ),
 confounders as (
   select c.name, e.row_ref from counted c, esrd e
@@ -290,6 +295,13 @@ confounded as (
   where name not in (select name from resolution)
   group by name
 ),
+charted as materialized (  -- an ICU charts every dialysis: in its hours the note adds nothing
+  select s.name, list(i.row_ref order by i.row_ref) as rows
+  from resolution s, icustays i, adm
+  where i.hadm_id = adm.hadm_id and i.outtime >= s.drawn
+    and i.intime <= greatest(s.drawn - interval 6 hour, adm.admittime + interval 2 hour)
+  group by s.name
+),
 imitators as (  -- bicarbonate or dialysis that can make a set look resolved
   select s.name, b.row_ref from resolution s join bicarbonate b
     on b.since <= s.drawn and b.until >= s.drawn - interval 6 hour
@@ -302,6 +314,7 @@ imitators as (  -- bicarbonate or dialysis that can make a set look resolved
   union all
   select s.name, n.row_ref from resolution s, noticed n
   where n.reading = 'dialysis_during_dka' and n.value = 'early'
+    and s.name not in (select name from charted)
 ),
 imitated as (
   select name, list(distinct row_ref order by row_ref) as rows from imitators group by name
@@ -328,8 +341,11 @@ select
     rows: (select list(row_ref) from admissions where hadm_id = $hadm_id)
   } as left_early,
   {value: s.name is not null, rows: coalesce(s.rows, c.last_rows, [])} as resolved_sustained,
-  {value: f.name is not null, rows: coalesce(f.rows, [])} as confounded,
-  {value: i.name is not null, rows: coalesce(i.rows, [])} as conf_false_yes,
+  {
+    value: f.name is not null,
+    rows: coalesce(f.rows, m.rows, [])  -- where nothing confounds, what was measured and does not
+  } as confounded,
+  {value: i.name is not null, rows: coalesce(i.rows, h.rows, [])} as conf_false_yes,
   {value: coalesce(c.chloride, false), rows: coalesce(c.chloride_rows, [])} as hyperchloraemic,
   {
     value: coalesce(round((epoch(c.last_drawn) - epoch(r.t0)) / 3600, 1), 0),
@@ -346,5 +362,7 @@ left join counted c using (name)
 left join resolution s using (name)
 left join confounded f using (name)
 left join imitated i using (name)
+left join measured m using (name)
+left join charted h using (name)
 left join rebounds b using (name), dka d, adm
 order by r.preference, r.t0
