@@ -22,7 +22,9 @@ WELL = {"glucose": 170, "na": 138, "cl": 106, "hco3": 20, "ph": 7.36}
 ITEMS = {"glucose": 50931, "na": 50983, "cl": 50902, "hco3": 50882, "ph": 50820}
 
 
-def ward(arrival: dict[str, float] | None = SICK, ketone: float | None = 80, **patient: Any) -> Ward:
+def ward(
+    arrival: dict[str, float] | None = SICK, ketone: float | None = 80, **patient: Any
+) -> Ward:
     """A patient with the laboratory of a ketoacidosis on arrival."""
     made = Ward()
     made.patient(**patient)
@@ -51,12 +53,17 @@ def drip(made: Ward, begins: datetime = T0, ends: datetime | None = None, **cell
                     endtime=ends or hours(20), **{**row, **cells})  # fmt: skip
 
 
-def dose(made: Ward, when: datetime, event: str = "Administered", drug: str = "Insulin Human Regular",
-         route: str | None = None) -> str:  # fmt: skip
+def dose(
+    made: Ward,
+    when: datetime,
+    event: str = "Administered",
+    drug: str = "Insulin Human Regular",
+    route: str | None = None,
+) -> None:
     if route:
         made.add("pharmacy", pharmacy_id=77, hadm_id=HADM, route=route)
-    return made.add("emar", emar_id=f"{SUBJECT}-{next(made.ids)}", hadm_id=HADM, charttime=when,
-                    medication=drug, event_txt=event, pharmacy_id=77 if route else None)  # fmt: skip
+    made.add("emar", emar_id=f"{SUBJECT}-{next(made.ids)}", hadm_id=HADM, charttime=when,
+             medication=drug, event_txt=event, pharmacy_id=77 if route else None)  # fmt: skip
 
 
 def treated(*sets: tuple[float, dict[str, float]], **more: Any) -> Ward:

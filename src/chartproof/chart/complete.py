@@ -101,12 +101,14 @@ def _identifier(
             {"subject": subject_id},
         ).fetchall()[0][0]
         return f"{subject_id}{middle}-{last + 1}"
-    # from a number within the range of those that are there, the first that is free; a walk would be
-    # long where the numbers lie close
+    # from a number within the range of those that are there, the first that is free; a walk would
+    # be long where the numbers lie close
     return db.execute(
         f"""
         with span as (
-            select coalesce(min({column}), 70000000) as low, coalesce(max({column}), 79000000) as high
+            select
+                coalesce(min({column}), 70000000) as low,
+                coalesce(max({column}), 79000000) as high
             from {table.name}),
         start as (select low + $draw::bigint % greatest(high - low, 1000) as id from span)
         select min(id) from (
