@@ -117,6 +117,19 @@ def test_that_a_document_governs_nothing_can_be_read_in_it_and_stands_in_no_list
         assert policy.status not in told
 
 
+def test_no_heading_that_a_list_shows_is_of_documents_that_govern_alone() -> None:
+    def headed(start: str) -> set[str]:
+        return {
+            id_
+            for id_, policy in policies().items()
+            if any(section.title.startswith(start) for section in policy.sections)
+        }
+
+    for start in ("Provisions of the audit", "1. Scope", "Terms"):
+        assert headed(start) & GOVERNS_NOTHING, start
+        assert headed(start) - GOVERNS_NOTHING, start
+
+
 def test_titles_and_texts_are_of_one_document_each() -> None:
     titles = [each.title for each in policies().values()]
     assert len(titles) == len(set(titles))
