@@ -173,6 +173,36 @@ def mutate(
 
 
 @app.command()
+def review(
+    asked: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCENARIO…", help="Ids, or folders; all of them unless given."),
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Write a pack for two clinicians here.")] = None,
+    read: Annotated[Path | None, typer.Option(help="Sum up a filled form.")] = None,
+) -> None:
+    """Write a pack for clinicians to review, or sum up what came back."""
+    from chartproof.api.review import pack, read_reviews, summary
+    from chartproof.api.suite import folders
+    from chartproof.leaderboards.terminal import show as shown
+
+    if (to is None) == (read is None):
+        given = "Neither --to nor --read was" if to is None else "Both --to and --read were"
+        raise SpecError(f"{given} given.", remedy="Give one of them.")
+    found = folders(asked or ())
+    if to is not None:
+        form = pack(found, to)
+        screen.out.print(f"{len(found)} scenarios stand in {to}; {form} is to be filled.")
+    elif read is not None:
+        table = summary(read_reviews(read), found)
+        screen.out.print(shown(table))
+        for row in table.rows:
+            for revision in (row[-1].why or "").split("; "):
+                if revision:
+                    screen.out.print(screen.literal(f"{row[0].text}: {revision}"), soft_wrap=True)
+
+
+@app.command()
 def verdict(
     id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)],
     facts: Annotated[
