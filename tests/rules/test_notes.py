@@ -276,3 +276,10 @@ def test_the_first_mention_counts_where_the_reading_says_so() -> None:
 def test_a_pattern_keeps_to_its_sections() -> None:
     assert read(CLOCK, "TECHNIQUE:  CT at 8:55.", "radiology") == ["8:55"]
     assert read(CLOCK, "FINDINGS:  CT at 8:55.", "radiology") == []
+
+
+def test_a_preferred_value_wins_over_the_note_or_over_its_sentence() -> None:
+    text = "Past Medical History:\nNo gout.\nGout of the left knee.\n"
+    in_sentence = GOUT.model_copy(update={"prefer_in": "sentence"})
+    assert read(GOUT, text) == ["stated"]
+    assert read(in_sentence, text) == ["denied", "stated"]

@@ -102,6 +102,8 @@ class Reading(Record):
             that are. Empty keeps every mention.
         yields: Values that give way to any other value in the same note: a symptom, or a
             complication, to the condition behind it.
+        prefer_in: Whether it wins over the whole note, or over its sentence alone, where the facts
+            ask which section or which later sentence says what.
         first: Of a note only the first mention counts; within a sentence, that of the pattern
             which stands first here.
         parts: Name → regular expression that patterns, cues, `unless` and `void` call by
@@ -128,6 +130,7 @@ class Reading(Record):
     values: dict[str, str] = Field(default_factory=dict)
     prefer: tuple[str, ...] = ()
     yields: tuple[str, ...] = ()
+    prefer_in: Literal["note", "sentence"] = "note"
     first: bool = False
     parts: dict[str, str] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)

@@ -113,8 +113,23 @@ def combined(reading: Reading, found: Sequence[Mention]) -> list[Mention]:
     if not reading.prefer or not distinct:
         return distinct
     order = {value: n for n, value in enumerate(reading.prefer)}
-    best = min(order.get(each.value, len(order)) for each in distinct)
-    return [each for each in distinct if order.get(each.value, len(order)) == best]
+    best: dict[tuple[int, int, str] | None, int] = {}
+    for each in distinct:
+        rank = order.get(each.value, len(order))
+        place = _place(reading, each)
+        best[place] = min(best.get(place, rank), rank)
+    return [
+        each
+        for each in distinct
+        if order.get(each.value, len(order)) == best[_place(reading, each)]
+    ]
+
+
+def _place(reading: Reading, mention: Mention) -> tuple[int, int, str] | None:
+    """Within what a preferred value wins: the sentence, or nothing less than the note."""
+    if reading.prefer_in == "note":
+        return None
+    return mention.line_from, mention.line_to, mention.text
 
 
 def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
