@@ -66,3 +66,19 @@ create or replace temp macro bounded_number(written) as
   - if(regexp_matches(written, '^\s*(?:<[^=]|less than)', 'i'), 0.001, 0);
 create or replace temp macro lab_bounded(valuenum, value, comments) as
   coalesce(valuenum, bounded_number(value), bounded_number(comments));
+
+-- A height in cm as notes write it: `172 cm`, `1.75 m`, `65 inches`, `5'8"`, `5 feet 8 inches`; of a
+-- bare number what it can be: inches up to 90, cm from 120.
+create or replace temp macro written_height(written) as
+  case
+    when regexp_matches(written, '^\d ?(?:''|’|f)') then
+      30.48 * regexp_extract(written, '^(\d)', 1)::double
+      + 2.54 * coalesce(try_cast(regexp_extract(written, '^\d[^0-9]+(\d+(?:\.\d+)?)', 1) as double), 0)
+    when regexp_matches(written, '^\d[.,]\d+ ?m') then
+      100 * replace(regexp_extract(written, '^(\d[.,]\d+)', 1), ',', '.')::double
+    when regexp_matches(written, '^\d+(?:\.\d+)? ?(?:"|”|''''|in)')
+      or try_cast(written as double) <= 90 then
+      2.54 * regexp_extract(written, '^(\d+(?:\.\d+)?)', 1)::double
+    when regexp_matches(written, '^\d+(?:\.\d+)? ?c') or try_cast(written as double) >= 120 then
+      regexp_extract(written, '^(\d+(?:\.\d+)?)', 1)::double
+  end;
