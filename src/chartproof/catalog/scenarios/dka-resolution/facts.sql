@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Facts of dka-resolution: one row per candidate time of the first insulin, and the row `unresolved`.
 with adm as materialized (
   select
