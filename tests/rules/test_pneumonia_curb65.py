@@ -20,7 +20,10 @@ FOLDER = scenario("pneumonia-curb65")
 CAME, LEFT = at("02 08:00"), at("08 10:00")
 ADMITTED = CAME + timedelta(hours=5)
 PNEUMONIA = "EXAMINATION:  CHEST (PA AND LAT)\n\nIMPRESSION:  Right lower lobe pneumonia.\n"
-EITHER = "EXAMINATION:  CHEST (PA AND LAT)\n\nIMPRESSION:  Left base opacity, atelectasis versus pneumonia.\n"
+EITHER = (
+    "EXAMINATION:  CHEST (PA AND LAT)\n\n"
+    "IMPRESSION:  Left base opacity, atelectasis versus pneumonia.\n"
+)
 CLEAR = "EXAMINATION:  CHEST (PA AND LAT)\n\nIMPRESSION:  No acute cardiopulmonary process.\n"
 TREATED = "# Pneumonia: treated with ceftriaxone and azithromycin."
 STOPPED = "Pneumonia was felt to be unlikely and ceftriaxone was stopped."
@@ -36,7 +39,7 @@ def note(
     )
 
 
-def ward(  # noqa: PLR0913, PLR0917  one patient, as far as the score asks
+def ward(  # noqa: PLR0917  one patient, as far as the score asks
     age: int = 70,
     bun: float | None = 30,
     rr: float | None = 22,
@@ -227,10 +230,14 @@ def test_the_complaint_and_an_untubed_verbal_score_tell_of_confusion() -> None:
 # The pneumonia -----------------------------------------------------------------------------------
 
 
-def test_a_code_without_opacity_or_without_diagnosis_is_no_premise() -> None:
+def test_a_code_needs_antibiotics_and_an_opacity() -> None:
     coded = ward(summary=note(course="COPD flare, prednisone.", diagnosis="COPD exacerbation"))
     coded.code("J189")
     assert rule(coded) == "LACK-1"
+    for after in (4, 28):
+        coded.add("emar", emar_id=f"9-{after}", hadm_id=HADM, medication="CefTRIAXone",
+                  event_txt="Administered", charttime=CAME + timedelta(hours=after))  # fmt: skip
+    assert rule(coded) == "NO-1"
     assert rule(ward(report=CLEAR)) == "LACK-1"
     assert rule(ward(report=None)) == "LACK-1"
 
@@ -245,7 +252,9 @@ def test_imaging_counts_within_two_days_and_only_of_the_chest() -> None:
 
 
 def test_a_pneumonia_of_the_hospital_is_no_premise() -> None:
-    assert rule(ward(summary=note(course="Hospital-acquired pneumonia, vanc/cefepime."))) == "LACK-1"
+    assert (
+        rule(ward(summary=note(course="Hospital-acquired pneumonia, vanc/cefepime."))) == "LACK-1"
+    )
     made = ward()
     made.admission(CAME - timedelta(days=16), CAME - timedelta(days=13), hadm_id=HADM + 1)
     assert rule(made) == "LACK-1"

@@ -63,6 +63,14 @@ antibiotics as materialized (
     and e.medication in (select name from drug_name where class = 'antibiotic')
   having count(*) > 0
 ),
+coded as materialized (  -- a code counts only with antibiotics given, never alone
+  select d.row_ref, a.rows
+  from diagnoses_icd d join visit v on d.hadm_id = v.hadm_id, antibiotics a
+  where a.begins <= v.intime + interval 48 hour and a.ends > a.begins
+    and ((d.icd_version = 9 and (d.icd_code between '480' and '4869' or d.icd_code = '4870'))
+      or (d.icd_version = 10 and (d.icd_code = 'J09X1' or d.icd_code like 'J100%'
+        or d.icd_code like 'J110%' or d.icd_code between 'J12' and 'J189')))
+),
 stopped as materialized (  -- within 72 h, and more than a day before the patient left
   select a.rows from antibiotics a, stay s, visit v
   where a.ends - a.begins <= interval 72 hour and s.dischtime - a.ends > interval 24 hour
@@ -157,12 +165,13 @@ pressure_told as materialized (
 
 select
   {
-    value: exists (from course)
+    value: (exists (from course) or exists (from coded))
       and not exists (from course where value = 'hospital_onset')
       and exists (from images where value in ('pneumonia', 'versus'))
       and not exists (from earlier),
     rows: (select coalesce(list(distinct row_ref order by row_ref), []) from course)
       || (select coalesce(list(distinct row_ref order by row_ref), []) from images)
+      || (select coalesce(list(row_ref), []) || coalesce(any_value(rows), []) from coded)
       || (select coalesce(list(row_ref), []) from earlier)
   } as cap_premise,
   {
