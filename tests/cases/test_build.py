@@ -1,8 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chartproof.cases.build import build, candidates, find, load
+from chartproof.cases.build import build, candidates, eligible, find, load
 from chartproof.cases.prompt import prompt, question
 from chartproof.catalog.read import prompt as template
 from chartproof.catalog.read import scenario
@@ -92,3 +93,19 @@ def test_a_damaged_chart_is_cut_again(store: Store, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:5000])
     build(store, asked, tmp_path, name="x")
     Chart.open(path).close()
+
+
+def test_eligible_records_are_those_of_the_scenarios_own_query(store: Store) -> None:
+    found = eligible(store, scenario(RENAL))
+    with store.connect() as db:
+        rows = db.execute(scenario(RENAL).scenario.sampling.eligible).fetchall()
+    assert [(each.subject_id, each.hadm_id, each.stay_id) for each in found] == rows
+    assert eligible(store, scenario("advanced-imaging-receipt")) == []
+
+
+def test_a_query_that_cannot_be_run_is_told(store: Store) -> None:
+    folder = scenario(RENAL)
+    sampling = folder.scenario.sampling.model_copy(update={"eligible": "select nothing"})
+    broken = replace(folder, scenario=folder.scenario.model_copy(update={"sampling": sampling}))
+    with pytest.raises(SpecError, match=r"`sampling\.eligible` cannot be run"):
+        eligible(store, broken)

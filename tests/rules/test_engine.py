@@ -46,7 +46,7 @@ must_do:
   - {id: D1, weight: 7, text: Looked., applies_when: highest is not null or not chills or chills}
 must_not: []
 traps: []
-sampling: {eligible: select 1, note: none}
+sampling: {eligible: "select subject_id, hadm_id, null from admissions", note: none}
 """  # noqa: E501
 
 FACTS = """
@@ -278,6 +278,8 @@ def test_a_sound_scenario_has_no_gaps(write: Any) -> None:
         ("when: chills,", "when: Hot,", "AMB-1 holds when YES-1 does"),
         ("admittime + 3 d", "admittime + 5 d", "nobody can know it"),
         ("weight: 7", "weight: 17", "weigh 17 together"),
+        ("hadm_id, null from", "hadm_id from", "it gives 2 columns"),
+        ("null from admissions", "null from admission", "query for candidates does not serve"),
         ("{table: chartevents, encounter", "{table: chartevent, encounter", "is no table"),
         ("hot: coalesce", "chills: coalesce", "a fact and a derived value"),
         (", default: false}", "}", "no default"),

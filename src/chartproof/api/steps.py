@@ -12,7 +12,14 @@ from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.suite import refuse_faulty
-from chartproof.cases.build import build, build_listed, candidates, load, planted_in
+from chartproof.cases.build import (
+    build,
+    build_listed,
+    candidates,
+    eligible,
+    load,
+    planted_in,
+)
 from chartproof.cases.listed import read_cases
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
@@ -59,14 +66,21 @@ def build_cases(
 
     Args:
         home: Its `store/` is asked; `cases/` and `labels/` are written.
-        scenarios: Which to ask; empty takes those that the store's hospital planted, and every one
-            of the catalogue where nobody planted any.
+        scenarios: Which to ask; empty takes those that the store's hospital planted, and where
+            nobody planted any, all of the catalogue for which somebody is eligible.
         per_rule: Cases for each planted rule; for a store that nobody planted, cases in all.
         seed: Of the draw among more candidates.
         progress: Told of charts cut and references computed.
     """
     store = Store.open(home / "store")
-    asked_of = scenarios or sorted({each.scenario for each in planted_in(store)}) or scenario_ids()
+    asked_of = scenarios or sorted({each.scenario for each in planted_in(store)})
+    if not asked_of:
+        asked_of = [each for each, found in eligible_for(home).items() if found]
+    if not asked_of:
+        raise SpecError(
+            f"Nobody in the store of {home} is eligible for any scenario.",
+            remedy="`chartproof cases eligible` tells what each scenario asks for.",
+        )
     folders = {each: scenario(each) for each in asked_of}
     asked = [
         (folder, anchor)
@@ -89,6 +103,18 @@ def build_cases(
     )
     reference.write(labels, home / "labels")
     return manifest
+
+
+def eligible_for(home: Path, *, progress: Count = _silent) -> dict[str, int]:
+    """How many records of a home's store each scenario could be asked about, by its own query."""
+    store = Store.open(home / "store")
+    found: dict[str, int] = {}
+    names = scenario_ids()
+    for n, name in enumerate(names):
+        progress(n, len(names))
+        found[name] = len(eligible(store, scenario(name)))
+    progress(len(names), len(names))
+    return found
 
 
 def import_cases(home: Path, file: Path, *, progress: Count = _silent) -> list[Label]:

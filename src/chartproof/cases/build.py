@@ -43,9 +43,7 @@ def candidates(store: Store, folder: ScenarioFolder, *, per_rule: int, seed: int
             anchor = Anchor(subject_id=each.subject_id, hadm_id=each.hadm_id, stay_id=each.stay_id)
             groups[each.rule].append(anchor)
     else:
-        with store.connect() as db:
-            found = db.execute(scenario.sampling.eligible).fetchall()
-        groups = {"eligible": [Anchor(subject_id=s, hadm_id=h, stay_id=i) for s, h, i in found]}
+        groups = {"eligible": eligible(store, folder)}
     if not any(groups.values()):
         raise SpecError(
             f"No patient of this store is eligible for {scenario.id}.",
@@ -57,6 +55,24 @@ def candidates(store: Store, folder: ScenarioFolder, *, per_rule: int, seed: int
         ordered = sorted(group, key=lambda a: (a.subject_id, a.hadm_id or 0, a.stay_id or 0))
         chosen += draw.sample(ordered, min(per_rule, len(ordered)))
     return chosen
+
+
+def eligible(store: Store, folder: ScenarioFolder) -> list[Anchor]:
+    """Everybody in a store whom the scenario's own query finds; never a reference verdict.
+
+    Raises:
+        SpecError: The query cannot be run.
+    """
+    with store.connect() as db:
+        try:
+            found = db.execute(folder.scenario.sampling.eligible).fetchall()
+        except duckdb.Error as error:
+            raise SpecError(
+                f"{folder.id}/scenario.yaml: `sampling.eligible` cannot be run "
+                f"({str(error).splitlines()[0]}).",
+                remedy="It gives subject_id, hadm_id and stay_id over the tables of a store.",
+            ) from error
+    return [Anchor(subject_id=s, hadm_id=h, stay_id=i) for s, h, i in found]
 
 
 def planted_in(store: Store) -> list[Planted]:

@@ -34,6 +34,21 @@ def build(
     screen.out.print(f"{len(built.cases)} cases stand in {home / 'cases'}.")
 
 
+@app.command()
+def eligible(home: options.Home = options.HOME) -> None:
+    """Count the records of a store that each scenario could be asked about."""
+    from chartproof.api.steps import eligible_for
+    from chartproof.catalog.read import scenario
+
+    with screen.progress("Search for eligible records") as progress:
+        found = eligible_for(home, progress=progress)
+    screen.table(
+        "Eligible records (by a query that finds candidates, never by the verdict)",
+        ["scenario", "records", "who is eligible"],
+        [[name, f"{n:,}", scenario(name).scenario.sampling.note] for name, n in found.items()],
+    )
+
+
 @app.command("import")
 def import_(
     file: Annotated[

@@ -334,10 +334,25 @@ class _Lint:
         """facts.sql, readings and anchors on a chart that holds encounters and nothing else."""
         try:
             with _bare() as db:
+                yield from self._sampling(db)
                 evaluate(self.folder, _Blank(db), _SOMEBODY, validity=Validity())
         except SpecError as error:
             file = "facts.sql" if "facts.sql" in error.what else "scenario.yaml"
             yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
+
+    def _sampling(self, db: duckdb.DuckDBPyConnection) -> Iterator[Fault]:
+        """A query for candidates that cannot be run, or names nobody."""
+        try:
+            columns = len(db.execute(self.scenario.sampling.eligible).description or ())
+            fault = f"it gives {columns} columns" if columns != 3 else ""
+        except duckdb.Error as error:
+            fault = str(error).splitlines()[0]
+        if fault:
+            yield self.at(
+                f"The query for candidates does not serve: {fault}.",
+                "Let it give subject_id, hadm_id and stay_id over the tables of a store.",
+                "sampling", "eligible",
+            )  # fmt: skip
 
 
 _SOMEBODY = Anchor(subject_id=90000001, hadm_id=80000001, stay_id=70000001)
