@@ -183,6 +183,24 @@ def test_a_blank_of_a_pattern_matches_any_white_space_and_an_optional_one_none()
     assert not compiled(r"a\ b").search("a\nb")
 
 
+def test_of_a_list_that_leads_the_first_item_is_read_and_no_heading() -> None:
+    first = GOUT.model_copy(update={"lead": ("pmh",)})
+    assert read(first, "Past Medical History:\nPRIMARY:\n- Gout\n- Gout, again\n") == ["stated"]
+    assert read(first, "Past Medical History:\nPRIMARY:\n- Stroke\nSECONDARY:\n- Gout\n") == []
+
+
+def test_a_value_that_yields_counts_only_where_it_stands_alone() -> None:
+    joint = GOUT.model_copy(
+        update={
+            "patterns": (*GOUT.patterns, Pattern(match=r"\barthritis\b", value="symptom")),
+            "yields": ("symptom",),
+            "prefer": (),
+        }
+    )
+    assert read(joint, "Past Medical History:\nArthritis\nGout\n") == ["stated"]
+    assert read(joint, "Past Medical History:\nArthritis\n") == ["symptom"]
+
+
 def test_a_captured_value_is_mapped() -> None:
     stage = shared_reading("ckd_stage")
     assert read(stage, "Past Medical History:\nCKD stage IV\n") == ["4"]
