@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Facts of pneumonia-curb65: one row; the presentation is the visit to the emergency department.
 with visit as materialized (
   select
