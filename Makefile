@@ -40,7 +40,7 @@ demo-real: .venv/installed ## The same path over 48 real patients of the open MI
 test: .venv/tested ## Pass all tests but those of the wire
 	$(BIN)/pytest -n auto --dist loadfile
 
-test-wire: .venv/tested .wire/ready ## Pass the tests that need programs of others (MCP clients, a jail)
+test-wire: .venv/tested .wire/ready ## Pass the long tests: programs of others (MCP clients, a jail), every recipe
 	$(BIN)/pytest -n 2 --dist loadfile -rs tests/wire
 
 check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patient data

@@ -1,7 +1,6 @@
 """Write scenarios: begin one, plant it, alter it. `suite.py` searches it for gaps."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -63,7 +62,7 @@ def simulate(
         folder: A scenario that `scenario_ids` knows.
         seed: Of the hospital.
         stage: Shows progress.
-        times: How often each recipe of the best served rule is planted.
+        times: How often each recipe is planted.
 
     Raises:
         SpecError: The scenario has no recipes.
@@ -71,12 +70,13 @@ def simulate(
     recipes = folder.recipes
     if recipes is None:
         raise SpecError(f"{folder.id} has no recipes.yaml.", remedy="Write one recipe a rule.")
-    by_rule = Counter(each.rule for each in recipes.recipes)
-    most = times * max(by_rule.values())
-    source = SyntheticSource(patients=0, seed=seed, per_rule=most, recipes=[recipes])
+    source = SyntheticSource(patients=0, seed=seed, per_rule=0, per_recipe=times, recipes=[recipes])
     build_store(source, home, stage)
     steps.build_cases(
-        home, scenarios=(folder.id,), per_rule=most, progress=stage("Cut charts, apply rules")
+        home,
+        scenarios=(folder.id,),
+        per_rule=times * len(recipes.recipes),
+        progress=stage("Cut charts, apply rules"),
     )
     labels = reference.read(home / "labels")
     by_patient = {

@@ -69,6 +69,7 @@ class SyntheticSource(Source):
         patients: How many background patients.
         seed: Of everything.
         per_rule: Planted patients for each rule that a recipe means to hit.
+        per_recipe: Planted patients for each recipe, besides.
         recipes: Of which scenarios; None takes the catalogue's.
         density: How densely ICU and orders are charted; 1 is as a nurse does.
         write: The writer of notes.
@@ -83,6 +84,7 @@ class SyntheticSource(Source):
         patients: int,
         seed: int = 1,
         per_rule: int = 2,
+        per_recipe: int = 0,
         recipes: Sequence[Recipes] | None = None,
         density: float = 0.6,
         write: Writer = notes.write,
@@ -93,7 +95,10 @@ class SyntheticSource(Source):
         self.writer = write
         self.recipes = catalogued() if recipes is None else list(recipes)
         self.per_rule = per_rule
+        self.per_recipe = per_recipe
         self.version = f"1 seed {seed}, {patients} background, {per_rule} a rule"
+        if per_recipe:
+            self.version += f", {per_recipe} a recipe"
         written = "".join(each.model_dump_json() for each in self.recipes)
         said = f"{self.version} {density} {_code()} {written}"
         self._print = hashlib.sha256(said.encode()).hexdigest()
@@ -155,6 +160,7 @@ class SyntheticSource(Source):
                 by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe, about))
             for options in by_rule.values():
                 wanted += [options[n % len(options)] for n in range(self.per_rule)]
+                wanted += options * self.per_recipe
         random.Random(f"{self.seed} order").shuffle(wanted)
         return wanted
 
