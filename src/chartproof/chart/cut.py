@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from chartproof.chart.edits import Bind, apply
+from chartproof.chart.reference import stem
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.store import Store, quoted
 from chartproof.errors import ChartError, DiskError, mend
@@ -95,11 +96,7 @@ def cut(
 def _copy(db: duckdb.DuckDBPyConnection, store: Store, subject_id: int, *, edited: bool) -> None:
     """Copy what the chart may hold. Only an edit can bring in a code that no row has yet."""
     for table in _own():
-        rows = store.relation(table.name, subject_id=subject_id)
-        db.execute(
-            f"create temp table {table.name} as select * from {rows} where subject_id = $subject",
-            {"subject": subject_id},
-        )
+        _copy_own(db, store, table, subject_id)
     for name, used in USED.items():
         db.execute(
             f"create temp table all_{name} as select * from {store.relation(name)} "
@@ -110,6 +107,22 @@ def _copy(db: duckdb.DuckDBPyConnection, store: Store, subject_id: int, *, edite
             f"The store has no patient {subject_id}.",
             remedy="`chartproof store show` names what it holds.",
         )
+
+
+def _copy_own(
+    db: duckdb.DuckDBPyConnection, store: Store, table: TableSpec, subject_id: int
+) -> None:
+    """Copy the patient's rows. To number like references costs most, and few tables have any."""
+    make, patient = f"create or replace temp table {table.name} as", {"subject": subject_id}
+    stored = None if table.key else store.stored(table.name, subject_id)
+    if stored:
+        cells = f"{', '.join(table.columns)}, {stem(table)} as row_ref"
+        db.execute(f"{make} select {cells} from {stored} where subject_id = $subject", patient)
+        row = db.execute(f"select count(*) = count(distinct row_ref) from {table.name}").fetchone()
+        if row and row[0]:
+            return
+    rows = store.relation(table.name, subject_id)
+    db.execute(f"{make} select * from {rows} where subject_id = $subject", patient)
 
 
 def _write(db: duckdb.DuckDBPyConnection, store: Store) -> None:

@@ -95,13 +95,18 @@ class Store:
         With `subject_id` only the one file that can hold the patient is read. It holds other
         patients too: filter by `subject_id` all the same.
         """
+        rows, spec = self.stored(table, subject_id), _spec(table)
+        if rows is None:
+            return empty(spec)
+        return cited(spec, rows) if spec.per_patient else rows
+
+    def stored(self, table: str, subject_id: int | None = None) -> str | None:
+        """SQL for a FROM clause: rows as they are stored, without references; None without any."""
         files = self.files(table, subject_id)
         if not files:
-            return empty(_spec(table))
+            return None
         listed = ", ".join(quoted(str(file)) for file in files)
-        rows = f"read_parquet([{listed}], hive_partitioning = false)"
-        spec = _spec(table)
-        return cited(spec, rows) if spec.per_patient else rows
+        return f"read_parquet([{listed}], hive_partitioning = false)"
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A connection with a view for each of the 41 tables. Close it after use."""
