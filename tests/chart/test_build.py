@@ -18,6 +18,7 @@ from tests.chart.layout import Layout
 from chartproof.chart import build as building
 from chartproof.chart import write as writing
 from chartproof.chart.build import build
+from chartproof.chart.cut import cut
 from chartproof.chart.reference import canonical
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.mimic import MimicSource
@@ -99,6 +100,10 @@ def test_exact_duplicates_are_told_apart(tmp_path: Path) -> None:
     assert len(set(found)) == 4
     stem = next(r[:-2] for r in found if r.endswith(".2"))
     assert {stem, f"{stem}.2", f"{stem}.3"} <= set(found)
+    cut(Store.open(tmp_path / "store"), 9000001, tmp_path / "one.chart")
+    with duckdb.connect(str(tmp_path / "one.chart"), read_only=True) as db:
+        in_chart = db.execute("select row_ref from chartevents order by 1").fetchall()
+    assert [ref for (ref,) in in_chart] == found
 
 
 @settings(max_examples=15, deadline=None)
