@@ -299,7 +299,7 @@ def failing(does: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
     return subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, cwd=cwd, check=False,
+        capture_output=True, text=True, cwd=cwd, check=False, timeout=120,
         env={"COLUMNS": "200", "PATH": "/usr/bin:/bin", "PYTHONUTF8": "1"},
     )  # fmt: skip
 
@@ -344,6 +344,9 @@ def test_whoever_ends_a_command_is_told_that_nothing_is_lost(
     made = typer.Typer()
     @made.command()
     def work():
+        # whoever is started in the background has Ctrl-C ignored for it
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.{number})
         signal.pause()
     made()"""
