@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.hospital.recipes import missed
 
+from chartproof.api import demo
 from chartproof.catalog.read import scenario, scenario_ids
 from chartproof.chart.build import build
 from chartproof.chart.store import Store
@@ -31,9 +32,9 @@ def test_every_control_of_a_scenario_is_planted_somewhere(name: str) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", scenario_ids())
+@pytest.mark.parametrize("name", demo.SCENARIOS)
 def test_a_recipe_of_every_rule_hits_it(name: str, tmp_path: Path) -> None:
-    """One a rule; `tests/wire/test_recipes.py` plants every recipe."""
+    """One a rule; `tests/wire/test_recipes.py` plants every recipe of every scenario."""
     folder = scenario(name)
     assert folder.recipes is not None
     one_a_rule = {recipe.rule: recipe for recipe in reversed(folder.recipes.recipes)}

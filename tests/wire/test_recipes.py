@@ -1,6 +1,7 @@
 """Every recipe of every scenario gives the rule that it means.
 
-`make test` plants one recipe a rule; all of them take minutes, and are planted here.
+`make test` plants one recipe a rule of the demo's scenarios; all of them take minutes, and are
+planted here.
 """
 
 from pathlib import Path
