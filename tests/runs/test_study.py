@@ -226,6 +226,7 @@ def test_a_missing_chart_is_the_operators_to_repair(tmp_path: Path) -> None:
 
 
 def _study_in_child(runs: Path, chart: Path, workers: int) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the background ignores it
     os.setpgid(0, 0)
     run_study(planned(runs, chart, attempts=4), policies(), clock=time.monotonic, workers=workers)
 

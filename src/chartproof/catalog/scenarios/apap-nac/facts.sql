@@ -1,3 +1,4 @@
+-- canary-of-the-catalogue-6f0b2c94d1e84b57
 -- Facts of apap-nac: one row. Times run from the ingestion, as the summary tells it.
 with adm as materialized (
   select
