@@ -44,6 +44,8 @@ METRICS: dict[str, Metric] = {
     "defective runs": lambda runs: float(defects(runs).defective),
     READABLE: lambda runs: sum(run.given is not None for run in runs) / len(runs),
 }
+SURE = 0.85
+"""What the honest investigator has to reach: it reads notes without the rules' own readers."""
 HIGH_IS_BAD = {"over-commitment", "over-abstention", "defective runs"}
 
 MOVES: dict[str, set[str]] = {
@@ -187,6 +189,9 @@ def habits(runs: Mapping[str, Sequence[Scored]]) -> Iterator[Check]:
         for system, scored in runs.items()
     }
     careful = board["careful"]
+    sure = careful["accuracy"]
+    yield Check("careful", "accuracy", f"at least {SURE}", _figure(sure), (sure or 0) >= SURE)
+    yield _equal("careful", "P_record", _figure(1), _figure(careful["P_record"]))
     for system, moved in MOVES.items():
         for name in METRICS:
             own, other = board[system][name], careful[name]
