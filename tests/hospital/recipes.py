@@ -21,12 +21,14 @@ def missed(
     """Recipes whose chart gives another rule than they mean, with that rule and the facts."""
     assert folder.recipes is not None
     asked = folder.recipes.model_copy(update={"recipes": tuple(recipes)})
-    source = SyntheticSource(patients=0, seed=seed, per_rule=0, per_recipe=1, recipes=[asked])
+    rules = [recipe.rule for recipe in recipes]
+    most = max(rules.count(rule) for rule in rules)
+    source = SyntheticSource(patients=2, seed=seed, per_rule=most, recipes=[asked])
     build(source, place / "store")
     source.close()
     store = Store.open(place / "store")
     lines = (store.path / PLANTED).read_text().splitlines()
-    assert len(lines) == len(recipes)
+    assert len(lines) >= len(recipes)
     return [told for line in lines if (told := _missed(folder, store, line, place))]
 
 
