@@ -6,6 +6,7 @@ written beside its place under a name that begins with a dot and renamed when co
 process leaves such a folder behind, which the next attempt removes.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -57,9 +58,9 @@ def read(folder: Path) -> CellInfo | None:
 
 
 def cells(runs: Path) -> Iterator[tuple[Path, CellInfo]]:
-    """Every complete cell below a folder, in order of its path."""
-    for path in sorted(runs.rglob(CELL)):
-        folder = path.parent
+    """Every complete cell below a folder, in order of its path; also while a study fills it."""
+    # os.walk passes over a folder that is renamed while it looks, which rglob does not
+    for folder in sorted(Path(root) for root, _, files in os.walk(runs) if CELL in files):
         if any(part.startswith(".") for part in folder.relative_to(runs).parts):
             continue
         found = read(folder)
