@@ -38,7 +38,7 @@ demo-real: .venv/installed ## The same path over 48 real patients of the open MI
 	touch $@
 
 test: .venv/tested ## Pass all tests but those of the wire
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-wire: .venv/tested .wire/ready ## Pass the long tests: programs of others (MCP clients, a jail), every recipe
 	$(BIN)/pytest -n 2 --dist loadfile -rs tests/wire

@@ -1,6 +1,7 @@
 """Intervals and paired tests."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -106,6 +107,15 @@ def test_mcnemar_of_r() -> None:
     assert mcnemar(5, 3) == pytest.approx(0.7265625)
 
 
+@pytest.fixture(scope="module")
+def frozen() -> Iterator[None]:
+    """statsmodels collects garbage at every call, over all that the tests before have left."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("frozen")
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels_0_14(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))

@@ -4,17 +4,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("apap-nac")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM))
+ruling, rule = ASKED.ruling, ASKED.rule
 CAME, LEFT = at("02 08:00"), at("06 10:00")
 ADMITTED = CAME + timedelta(hours=5)
 TOLD = "She took 30 tablets of acetaminophen 3 hours before arrival."
@@ -81,14 +82,6 @@ def treated(made: Ward, first: float, last: float) -> Ward:
     dose(made, first)
     dose(made, last)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT, hadm_id=HADM), validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 def with_level(hours: float, value: float, **more: Any) -> Ward:

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("ards-lung-protective")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
+ASKED = Asked(FOLDER, ANCHOR)
+ruling, rule, fact = ASKED.ruling, ASKED.rule, ASKED.fact
 INTIME, OUTTIME = at("02 14:00"), at("08 12:00")
 TUBED, ONSET = at("02 16:00"), at("03 06:00")
 SET, OBSERVED, SPONTANEOUS, PLATEAU, PEAK, PEEP, FIO2 = (
@@ -135,18 +136,6 @@ def ward(
     if note:
         made.summary(note)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, ANCHOR, validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
-
-
-def fact(made: Ward, name: str) -> Any:
-    return ruling(made).facts[name].value
 
 
 # The oracle, written from the prose of the dossier's fact model -------------------------------

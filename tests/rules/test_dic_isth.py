@@ -6,18 +6,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("dic-isth")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
+ASKED = Asked(FOLDER, ANCHOR)
+ruling, rule = ASKED.ruling, ASKED.rule
 ADMITTED, LEFT = at("02 08:00"), at("12 10:00")
 INTIME, OUTTIME = at("02 14:00"), at("06 12:00")
 DRAWN = at("03 06:00")
@@ -74,14 +75,6 @@ def panel(  # noqa: PLR0917
         if value is not None:
             result(made, itemid, value, when)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, ANCHOR, validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 def sets(made: Ward) -> Any:

@@ -4,17 +4,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("dka-resolution")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM))
+ruling, rule = ASKED.ruling, ASKED.rule
 ARRIVED, ADMITTED, LEFT = at("02 08:00"), at("02 12:00"), at("06 10:00")
 T0 = at("02 10:00")
 SICK = {"glucose": 480, "na": 131, "cl": 92, "hco3": 9, "ph": 7.12}
@@ -73,14 +74,6 @@ def treated(*sets: tuple[float, dict[str, float]], **more: Any) -> Ward:
     for after, values in sets:
         panel(made, hours(after), **values)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT, hadm_id=HADM), validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.rules.ward import HADM, SUBJECT, Ward, at
 
 from chartproof.catalog.read import ScenarioFolder, read_folder, scenario, scenario_ids
@@ -14,7 +12,7 @@ from chartproof.hospital.dictionaries import dictionaries
 from chartproof.records.case import Anchor
 from chartproof.records.notes import Measured, Validity
 from chartproof.rules.engine import evaluate, from_facts
-from chartproof.rules.lint import Dictionaries, lint, spans
+from chartproof.rules.lint import Dictionaries, lint
 
 SCENARIO = """
 schema: 1
@@ -322,15 +320,6 @@ def test_lint_looks_items_and_codes_up(write: Any) -> None:
         "No diagnoses code is `N99`.",
         "There is no item 223762.",
     ]
-
-
-@given(hours=st.integers(1, 400), unit=st.sampled_from(("h", "hours", "-hour", " h")))
-def test_a_span_of_time_is_found_in_a_text(hours: int, unit: str) -> None:
-    assert float(hours) in spans(f"Counted for {hours}{unit} after the study.")
-
-
-def test_spans_are_read_in_any_unit_and_in_words() -> None:
-    assert spans("3-12 months, ten days or 45 min") == {2190.0, 8760.0, 240.0, 0.75}
 
 
 @pytest.mark.parametrize("id_", scenario_ids())

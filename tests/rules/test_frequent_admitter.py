@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("frequent-admitter")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT))
+ruling = ASKED.ruling
 FIRST = datetime(2150, 3, 2, 8)
 HF, COPD, SEPSIS, CHEST_PAIN = "I5023", "J441", "A419", "R079"
 NOTES = {
@@ -58,10 +59,6 @@ def course(codes: Sequence[str | None], note: str = "", apart: float = 40) -> Wa
     for n, code in enumerate(codes):
         stay(made, n, n * apart, code, note=note)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT), validity=Validity())
 
 
 def facts(made: Ward) -> dict[str, Any]:

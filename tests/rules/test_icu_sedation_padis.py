@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("icu-sedation-padis")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
+ASKED = Asked(FOLDER, ANCHOR)
+ruling, rule, fact = ASKED.ruling, ASKED.rule, ASKED.fact
 T0 = at("02 12:00")
 RASS, SAS, GOAL, CAM, FIO2 = 228096, 223753, 228299, 228300, 223835
 PROPOFOL, MIDAZOLAM, FENTANYL, CISATRACURIUM = 222168, 221668, 221744, 221555
@@ -70,18 +71,6 @@ def sedated(
     for each in cam:
         chart(made, CAM, each, None, "No")
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, ANCHOR, validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
-
-
-def fact(made: Ward, name: str) -> Any:
-    return ruling(made).facts[name].value
 
 
 # The oracle, from the prose of the dossier's fact model ------------------------------------------

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("pneumonia-curb65")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY))
+ruling, rule = ASKED.ruling, ASKED.rule
 CAME, LEFT = at("02 08:00"), at("08 10:00")
 ADMITTED = CAME + timedelta(hours=5)
 PNEUMONIA = "EXAMINATION:  CHEST (PA AND LAT)\n\nIMPRESSION:  Right lower lobe pneumonia.\n"
@@ -63,15 +64,6 @@ def ward(  # noqa: PLR0917  one patient, as far as the score asks
 
 def signs(made: Ward, hours: float, **cells: float | None) -> str:
     return made.add("vitalsign", stay_id=STAY, charttime=CAME + timedelta(hours=hours), **cells)
-
-
-def ruling(made: Ward) -> Ruling:
-    anchor = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
-    return evaluate(FOLDER, made, anchor, validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 # The oracle, written from the prose of the dossier ------------------------------------------------

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 
 FOLDER = scenario("post-ct-aki")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM))
+ruling, rule = ASKED.ruling, ASKED.rule
 ADMITTED, LEFT = at("02 08:00"), at("12 10:00")
 SCAN = at("04 10:00")
 
@@ -37,14 +38,6 @@ def after(made: Ward, *values: float, every_hours: int = 12) -> list[str]:
         made.lab(SCAN + timedelta(hours=every_hours * (n + 1)), value)
         for n, value in enumerate(values)
     ]
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT, hadm_id=HADM), validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 # The oracle, written from the prose of the dossier's fact model; floats with its epsilon --------

@@ -4,17 +4,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("readmission-30d")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM))
+ruling, rule = ASKED.ruling, ASKED.rule
 LEFT = at("08 14:00")
 NEXT = HADM - 7  # ids do not follow time
 
@@ -61,14 +62,6 @@ def back(made: Ward, days: float, code: str | None = "J189", **cells: Any) -> Wa
     hadm_id = cells.pop("hadm_id", NEXT)
     stay(made, begins, begins + timedelta(days=3), hadm_id, code, **cells)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT, hadm_id=HADM), validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 # The oracle, from the prose of the dossier's fact model ----------------------------------------

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward
 
 from chartproof.catalog.read import scenario
 from chartproof.records.case import Anchor
-from chartproof.records.label import Ruling
-from chartproof.records.notes import Validity
-from chartproof.rules.engine import evaluate, from_facts
+from chartproof.rules.engine import from_facts
 
 FOLDER = scenario("renal-trajectory")
+ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT))
+ruling, rule = ASKED.ruling, ASKED.rule
 YEAR = 2150
 
 
@@ -41,14 +42,6 @@ def course(*baselines: float, **patient: Any) -> Ward:
     for n, value in enumerate(baselines):
         stay(made, n, day(n), value, value)
     return made
-
-
-def ruling(made: Ward) -> Ruling:
-    return evaluate(FOLDER, made, Anchor(subject_id=SUBJECT), validity=Validity())
-
-
-def rule(made: Ward) -> str | None:
-    return ruling(made).rule
 
 
 # The oracle, written from the prose of the dossier's fact model, exact where it speaks in decimals

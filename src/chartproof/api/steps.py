@@ -87,22 +87,19 @@ def build_cases(
         for folder in folders.values()
         for anchor in candidates(store, folder, per_rule=per_rule, seed=seed)
     ]
-    whole = 2 * len(asked)
-    manifest = build(
-        store,
-        asked,
-        home / "cases",
-        name=home.name,
-        progress=lambda done, _all: progress(done, whole),
-    )
-    labels = reference.compute(
-        manifest,
-        home / "cases" / "charts",
-        folders,
-        progress=lambda done, _all: progress(len(asked) + done, whole),
-    )
+    first, second = _halves(progress)
+    manifest = build(store, asked, home / "cases", name=home.name, progress=first)
+    labels = reference.compute(manifest, home / "cases" / "charts", folders, progress=second)
     reference.write(labels, home / "labels")
     return manifest
+
+
+def _halves(progress: Count) -> tuple[Count, Count]:
+    """Two steps over the same cases, told as one."""
+    return (
+        lambda done, of: progress(done, 2 * of),
+        lambda done, of: progress(of + done, 2 * of),
+    )
 
 
 def eligible_for(home: Path, *, progress: Count = _silent) -> dict[str, int]:
@@ -131,25 +128,15 @@ def import_cases(home: Path, file: Path, *, progress: Count = _silent) -> list[L
     listed = read_cases(file)
     folders = {each.scenario: scenario(each.scenario) for each in listed}
     store = Store.open(home / "store")
-    whole = 2 * len(listed)
-    manifest = build_listed(
-        store,
-        listed,
-        home / "cases",
-        name=home.name,
-        progress=lambda done, _all: progress(done, whole),
-    )
+    first, second = _halves(progress)
+    manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
+    ruled = reference.compute(manifest, home / "cases" / "charts", folders, progress=second)
     known = {each.case: each for each in listed}
     labels = [
         label
         if (theirs := known[label.case]).verdict is None
         else label.model_copy(update={"given": theirs.verdict, "version": theirs.version})
-        for label in reference.compute(
-            manifest,
-            home / "cases" / "charts",
-            folders,
-            progress=lambda done, _all: progress(len(listed) + done, whole),
-        )
+        for label in ruled
     ]
     reference.write(labels, home / "labels")
     return labels

@@ -6,13 +6,12 @@ it or bars it. Distractors, sentences about relatives, plans and conditions, nev
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from chartproof.errors import SpecError
 from chartproof.hospital.notes_medications import Changes
 from chartproof.hospital.notes_page import Phrase
-from chartproof.hospital.notes_patient import Admission, Code, Patient
+from chartproof.hospital.notes_patient import Admission, Patient
 from chartproof.hospital.notes_phrases import (
     Author,
     capital,
@@ -23,6 +22,7 @@ from chartproof.hospital.notes_phrases import (
     places,
     spelt,
 )
+from chartproof.hospital.notes_problems import Problem, problems
 from chartproof.hospital.notes_radiology import Report
 from chartproof.records.recipe import Say
 
@@ -59,17 +59,6 @@ class Paragraph:
     gap: bool = True
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A problem as a summary names it."""
-
-    name: str
-    past: str
-    lay: str
-    chronic: bool
-    text: str
-
-
 class Course:
     """What one summary tells."""
 
@@ -101,7 +90,7 @@ class Course:
         """Sections of which it is said that there is nothing."""
         self.facts: list[tuple[str, Phrase]] = []
         self.problems = [
-            p for p in _problems(admission, author) if self.free([f"{p.name}: {p.text}"])
+            p for p in problems(admission, author) if self.free([f"{p.name}: {p.text}"])
         ]
         self.complaint = _complaint(admission, author)
         self.procedures = _procedures(admission, self.barred)
@@ -429,49 +418,6 @@ def early(admission: Admission) -> str:
 def _lower(text: str) -> str:
     """A complaint in running text; abbreviations stay as they are."""
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
-
-
-def _problems(admission: Admission, author: Author) -> list[Problem]:
-    known: list[Problem] = []
-    names: set[str] = set()
-    coded = tuple(p for prefixes in data("problems")["codes"].values() for p in prefixes)
-    skip = tuple(data("problems")["skip"])
-    for code in admission.diagnoses:
-        if code.code.startswith(coded):
-            continue
-        problem = _known(code, author)
-        if problem is None and not code.code.startswith(skip) and len(known) < 6 and code.title:
-            name = code.title.split(",")[0].split("(")[0].strip()
-            text = author.one(data("problems")["unknown"]["text"])
-            problem = Problem(name, "", name.lower(), chronic=False, text=text)
-        if problem is not None and problem.name not in names:
-            names.add(problem.name)
-            known.append(problem)
-    return known
-
-
-def _known(code: Code, author: Author) -> Problem | None:
-    entry = _entry(code.code)
-    if entry is None:
-        return None
-    return Problem(
-        name=entry["name"],
-        past=entry.get("past", ""),
-        lay=entry.get("lay", entry["name"].lower()),
-        chronic=entry["kind"] == "chronic",
-        text=author.one(entry["text"]),
-    )
-
-
-@cache
-def _entry(code: str) -> Mapping[str, Any] | None:
-    """The problem of the longest prefix that a code begins with."""
-    best: tuple[int, Mapping[str, Any]] | None = None
-    for each in data("problems")["problems"]:
-        for prefix in each["codes"]:
-            if code.startswith(prefix) and (best is None or len(prefix) > best[0]):
-                best = (len(prefix), each)
-    return best[1] if best else None
 
 
 def _complaint(admission: Admission, author: Author) -> str:

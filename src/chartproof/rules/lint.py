@@ -10,14 +10,15 @@ import duckdb
 from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text, taxonomy
 from chartproof.chart.schema import tables
 from chartproof.errors import SpecError
-from chartproof.records.case import Anchor
 from chartproof.records.fault import Fault
 from chartproof.records.notes import Validity
 from chartproof.records.scenario import Criterion, Scenario
+from chartproof.rules.bare import SOMEBODY, Bare, bare
 from chartproof.rules.decide import decide
 from chartproof.rules.engine import OFFSET, UNITS, evaluate, macros
 from chartproof.rules.readers import READERS
 from chartproof.rules.sample import Sampler
+from chartproof.rules.spans import spans
 
 STATES = 4000
 _AT_ONCE = 250
@@ -333,9 +334,9 @@ class _Lint:
     def _query(self) -> Iterator[Fault]:
         """facts.sql, readings and anchors on a chart that holds encounters and nothing else."""
         try:
-            with _bare() as db:
+            with bare() as db:
                 yield from self._sampling(db)
-                evaluate(self.folder, _Blank(db), _SOMEBODY, validity=Validity())
+                evaluate(self.folder, Bare(db), SOMEBODY, validity=Validity())
         except SpecError as error:
             file = "facts.sql" if "facts.sql" in error.what else "scenario.yaml"
             yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
@@ -353,47 +354,6 @@ class _Lint:
                 "Let it give subject_id, hadm_id and stay_id over the tables of a store.",
                 "sampling", "eligible",
             )  # fmt: skip
-
-
-_SOMEBODY = Anchor(subject_id=90000001, hadm_id=80000001, stay_id=70000001)
-
-
-@dataclass(frozen=True)
-class _Blank:
-    """A chart in which nothing was recorded but encounters."""
-
-    db: duckdb.DuckDBPyConnection
-    subject_id: int = _SOMEBODY.subject_id
-
-    def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection to it."""
-        return self.db.cursor()
-
-
-def _bare() -> duckdb.DuckDBPyConnection:
-    db = duckdb.connect(config={"threads": 1})
-    for spec in tables().values():
-        columns = [f'"{name}" {kind}' for name, kind in spec.columns.items()]
-        columns += ["row_ref VARCHAR"] if spec.per_patient else []
-        db.execute(f"create table {spec.name} ({', '.join(columns)})")
-    begins, ends = datetime(2150, 1, 1), datetime(2150, 1, 9)
-    who = {"subject_id": _SOMEBODY.subject_id}
-    visit = {**who, "hadm_id": _SOMEBODY.hadm_id}
-    stay = {**visit, "stay_id": _SOMEBODY.stay_id, "intime": begins, "outtime": ends}
-    patient = {**who, "gender": "F", "anchor_age": 60, "anchor_year": 2150}
-    admission = {**visit, "admittime": begins, "dischtime": ends, "hospital_expire_flag": 0}
-    for table, row in (
-        ("patients", {**patient, "anchor_year_group": "2014 - 2016"}),
-        ("admissions", admission),
-        ("icustays", stay),
-        ("edstays", stay),
-    ):
-        marks = ", ".join("?" * (len(row) + 1))
-        columns = ", ".join([*row, "row_ref"])
-        db.execute(
-            f"insert into {table} ({columns}) values ({marks})", [*row.values(), f"{table}:1"]
-        )
-    return db
 
 
 def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault]:
@@ -440,24 +400,3 @@ def _blamed(scenario: Scenario, what: str) -> Sequence[str | int]:
                 if each.id == hit[1]:
                     return (key, n, "when" if key == "rules" else "applies_when")
     return ("rules",)
-
-
-_SPAN = re.compile(
-    r"(?<![\d.])(\d+)(?:\s*(?:-|–|to|or|and)\s*(\d+))?[\s-]*"
-    r"(min(?:ute)?s?|h(?:ours?|rs?)?|d(?:ays?)?|weeks?|months?|years?)\b",
-    re.IGNORECASE,
-)  # fmt: skip
-_NUMERALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_UNIT_HOURS = {"mi": 1 / 60, "h": 1.0, "d": 24.0, "w": 168.0, "m": 730.0, "y": 8766.0}
-
-
-def spans(text: str) -> set[float]:
-    """Every span of time that a text names, in hours; `3-12 months` names two."""
-    for number, word in enumerate(_NUMERALS, 1):
-        text = re.sub(rf"\b{word}\b", str(number), text, flags=re.IGNORECASE)
-    found: set[float] = set()
-    for hit in _SPAN.finditer(text):
-        unit = hit[3].lower()
-        hours = _UNIT_HOURS["mi" if unit.startswith("mi") else unit[0]]
-        found |= {int(each) * hours for each in (hit[1], hit[2]) if each}
-    return found
