@@ -72,7 +72,17 @@ def test_draws_and_lets_reach_the_rows() -> None:
     assert plant_.planted.bound["peak"] == 2.4
 
 
-def test_a_creatinine_comes_with_its_panel_and_goes_with_it() -> None:
+def panels_of(db: duckdb.DuckDBPyConnection, condition: str = "true") -> int:
+    """Specimens with a sodium."""
+    found = db.execute(
+        "select count(distinct specimen_id) from labevents as l where itemid = 50983 and "
+        f"{condition}"
+    ).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def test_a_creatinine_comes_with_its_panel() -> None:
     db, _ = planted({"edits": [CREATININE, value(1.4, 30), value(1.6, 54)]})
     with_panel = db.execute(
         "select count(distinct itemid) from labevents where specimen_id in "
@@ -80,11 +90,23 @@ def test_a_creatinine_comes_with_its_panel_and_goes_with_it() -> None:
     ).fetchall()
     assert len(with_panel) == 2
     assert all(row[0] >= 6 for row in with_panel)
-    orphans = db.execute(
-        "select count(*) from labevents where itemid = 50983 and specimen_id not in "
-        "(select specimen_id from labevents where itemid = 50912)"
-    ).fetchone()
-    assert orphans == (0,)
+
+
+def test_the_number_of_panels_tells_nothing_of_the_creatinines_that_a_recipe_plants() -> None:
+    none, _ = planted({"edits": [CREATININE]})
+    two, _ = planted({"edits": [CREATININE, value(1.4, 30), value(1.6, 54)]})
+    plain, _ = planted({"edits": []})
+    assert panels_of(plain) == panels_of(none) == panels_of(two) > 2
+    alone = "not exists (from labevents c where c.specimen_id = l.specimen_id and c.itemid = 50912)"
+    assert panels_of(plain, alone) == 0
+    assert panels_of(two, alone) == panels_of(two) - 2
+
+
+def test_the_urea_of_a_panel_without_creatinine_follows_the_nearest_one() -> None:
+    db, _ = planted({"edits": [CREATININE, value(4.0, 30)]})
+    ureas = db.execute("select valuenum from labevents where itemid = 51006").fetchall()
+    assert len(ureas) > 2
+    assert all(44 <= urea <= 84 for (urea,) in ureas)
 
 
 def test_an_exam_is_ordered_seen_by_the_icu_and_left_to_the_writer() -> None:

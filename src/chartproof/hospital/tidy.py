@@ -1,8 +1,10 @@
 """Make planted rows look as the hospital's own do.
 
-A creatinine does not come alone but with its panel, and a panel whose creatinine a recipe took out
-goes with it. Orders and administrations are numbered in order of time. Without this, a planted row
-would betray itself by standing alone or at the end.
+A creatinine does not come alone but with its panel. It takes over the nearest panel whose
+creatinine a recipe took out; those that are left stay, as panels in which creatinine was not
+measured. So the number of panels tells nothing of how many results a recipe plants. Orders and
+administrations are numbered in order of time. Without this, a planted row would betray itself by
+standing alone or at the end.
 """
 
 import random
@@ -15,6 +17,7 @@ from chartproof.hospital.vocabulary import Lab, labs
 from chartproof.records.edit import Edit, InsertRows, Value
 
 CREATININE = 50912
+_MATES = [lab.itemid for lab in labs()["chem"] if lab.itemid != CREATININE]
 
 
 def measured(edit: Edit) -> Edit:
@@ -75,58 +78,85 @@ def _panels(
     db: duckdb.DuckDBPyConnection, subject_id: int, before: set[int], rng: random.Random
 ) -> None:
     now = panels(db, subject_id)
-    mates = [lab.itemid for lab in labs()["chem"] if lab.itemid != CREATININE]
-    donors = db.execute(
-        "select specimen_id from labevents where subject_id = $s and itemid = any($mates) "
-        "group by 1 having count(*) >= 5 order by 1",
-        {"s": subject_id, "mates": mates},
-    ).fetchall()
-    came = sorted(now - before) if donors else []
-    if came:
+    left, moved, copied = sorted(before - now), dict[int, int](), dict[int, int]()
+    donors = [
+        s
+        for (s,) in db.execute(
+            "select specimen_id from labevents where subject_id = $s and itemid = any($mates) "
+            "group by 1 having count(*) >= 5 order by 1",
+            {"s": subject_id, "mates": _MATES},
+        ).fetchall()
+    ]
+    at = dict(
         db.execute(
-            """
-            insert into labevents by name
-            select l.* replace (
-                    p.specimen as specimen_id, n.charttime as charttime, n.hadm_id as hadm_id,
-                    n.storetime as storetime, n.priority as priority,
-                    l.labevent_id + 1000000000 as labevent_id,
-                    'labevents:' || (l.labevent_id + 1000000000) || '-' || p.specimen as row_ref)
-            from (select unnest($came) as specimen, unnest($donors) as donor) p
-            join labevents l on l.specimen_id = p.donor and l.itemid = any($mates)
-            join labevents n on n.specimen_id = p.specimen and n.itemid = $creatinine
-            where l.subject_id = $s and n.subject_id = $s
-                -- what the recipe measured with it is not measured again
-                and not exists (
-                    from labevents o
-                    where o.subject_id = $s and o.itemid = l.itemid and o.charttime = n.charttime)
-            """,
-            {
-                "came": came,
-                "donors": [rng.choice(donors)[0] for _ in came],
-                "mates": mates,
-                "creatinine": CREATININE,
-                "s": subject_id,
-            },
-        )
-        # urea follows creatinine, else the two would tell two stories
-        db.execute(
-            """
-            with urea as (
-                select u.row_ref, round(c.valuenum * (11 + u.specimen_id % 11)) as number
-                from labevents u join labevents c using (specimen_id, subject_id)
-                where u.subject_id = $s and u.itemid = 51006 and c.itemid = $creatinine
-                    and u.specimen_id = any($came))
-            update labevents set valuenum = number, value = format('{:g}', number),
-                flag = if(number > ref_range_upper or number < ref_range_lower, 'abnormal', null)
-            from urea where labevents.row_ref = urea.row_ref
-            """,
-            {"s": subject_id, "creatinine": CREATININE, "came": came},
-        )
-    gone = sorted(before - now)
+            "select specimen_id, min(charttime) from labevents where subject_id = $s "
+            "and itemid = any($chem) group by 1",
+            {"s": subject_id, "chem": [*_MATES, CREATININE]},
+        ).fetchall()
+    )
+    for came in sorted(now - before, key=lambda specimen: (at[specimen], specimen)):
+        free = [each for each in left if each in at]
+        if free:
+            nearest = min(free, key=lambda each: (abs(at[each] - at[came]), each))
+            left.remove(nearest)
+            moved[came] = nearest
+        elif donors:
+            copied[came] = rng.choice(donors)
+    _copy(db, subject_id, copied)
+    _copy(db, subject_id, moved)
     db.execute(
-        "delete from labevents where subject_id = $s and specimen_id = any($gone) "
+        "delete from labevents where subject_id = $s and specimen_id = any($old) "
         "and itemid = any($mates)",
-        {"s": subject_id, "gone": gone, "mates": mates},
+        {"s": subject_id, "old": list(moved.values()), "mates": _MATES},
+    )
+    _follow(db, subject_id, [*moved, *copied, *left])
+
+
+def _copy(db: duckdb.DuckDBPyConnection, subject_id: int, donors: dict[int, int]) -> None:
+    """Give specimens with a creatinine the rest of other panels: specimen → donor."""
+    db.execute(
+        """
+        insert into labevents by name
+        select l.* replace (
+                p.specimen as specimen_id, n.charttime as charttime, n.hadm_id as hadm_id,
+                n.storetime as storetime, n.priority as priority,
+                l.labevent_id + 1000000000 as labevent_id,
+                'labevents:' || (l.labevent_id + 1000000000) || '-' || p.specimen as row_ref)
+        from (select unnest($came) as specimen, unnest($donors) as donor) p
+        join labevents l on l.specimen_id = p.donor and l.itemid = any($mates)
+        join labevents n on n.specimen_id = p.specimen and n.itemid = $creatinine
+        where l.subject_id = $s and n.subject_id = $s
+            -- what the recipe measured with it is not measured again
+            and not exists (
+                from labevents o
+                where o.subject_id = $s and o.itemid = l.itemid and o.charttime = n.charttime)
+        """,
+        {
+            "came": list(donors),
+            "donors": list(donors.values()),
+            "mates": _MATES,
+            "creatinine": CREATININE,
+            "s": subject_id,
+        },
+    )
+
+
+def _follow(db: duckdb.DuckDBPyConnection, subject_id: int, specimens: list[int]) -> None:
+    """Let urea follow the nearest creatinine, else the two would tell two stories."""
+    db.execute(
+        """
+        with urea as (
+            select u.row_ref, round(c.valuenum * (11 + u.specimen_id % 11)) as number
+            from labevents u join labevents c using (subject_id)
+            where u.subject_id = $s and u.itemid = 51006 and c.itemid = $creatinine
+                and c.valuenum is not null and u.specimen_id = any($specimens)
+            qualify row_number() over (partition by u.row_ref order by
+                abs(epoch(u.charttime - c.charttime)), c.charttime, c.row_ref) = 1)
+        update labevents set valuenum = number, value = format('{:g}', number),
+            flag = if(number > ref_range_upper or number < ref_range_lower, 'abnormal', null)
+        from urea where labevents.row_ref = urea.row_ref
+        """,
+        {"s": subject_id, "creatinine": CREATININE, "specimens": specimens},
     )
 
 
