@@ -18,7 +18,7 @@ from chartproof.records.notes import Notes, Reading, SharedReading, Validity
 from chartproof.records.policy import Policy
 from chartproof.records.recipe import Recipes
 from chartproof.records.record import Record
-from chartproof.records.scenario import Scenario, Twin, Twins
+from chartproof.records.scenario import PolicyTwin, Scenario, Twin, Twins
 from chartproof.records.taxonomy import Taxonomy
 
 R = TypeVar("R", bound=Record)
@@ -43,11 +43,20 @@ class ScenarioFolder:
     path: Path
     digest: str
 
-    @cached_property
+    @property
     def twins(self) -> tuple[Twin, ...]:
-        """Counterfactuals; none where nobody has written them."""
+        """Counterfactuals of the chart; none where nobody has written them."""
+        return self._twins.twins
+
+    @property
+    def policy_twins(self) -> tuple[PolicyTwin, ...]:
+        """Counterfactuals of the policy; none where nobody has written them."""
+        return self._twins.policies
+
+    @cached_property
+    def _twins(self) -> Twins:
         file = self.path / "twins.yaml"
-        return read_yaml(file, Twins).twins if file.exists() else ()
+        return read_yaml(file, Twins) if file.exists() else Twins(schema=1, twins=())
 
     @cached_property
     def recipes(self) -> Recipes | None:

@@ -157,6 +157,56 @@ def simulate(
 
 
 @app.command()
+def twins(
+    id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)],
+    home: Annotated[Path, typer.Option("--in", help="Folder with store and cases.")],
+) -> None:
+    """Compute each twin of chart and policy on every case. Status 1 where one breaks its word."""
+    from chartproof.api.twins import recomputed, undeclared
+    from chartproof.catalog.read import scenario
+    from chartproof.leaderboards.terminal import show as shown
+
+    with screen.stages() as stage:
+        table = recomputed(home, scenario(id_), progress=stage("Edit charts, apply rules"))
+    screen.out.print(shown(table))
+    if found := list(undeclared(table)):
+        screen.complain(
+            f"Another verdict than declared: {'; '.join(found)}.",
+            "Narrow what the twin is `given`, or mend its edits.",
+        )
+        raise typer.Exit(1)
+
+
+@app.command()
+def leaks(
+    asked: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCENARIO…", help="Ids; all of them unless given."),
+    ] = None,
+    home: Annotated[Path, typer.Option("--in", help="Where stores are put.")] = Path("out/leaks"),
+    charts: Annotated[int, typer.Option(min=20, help="Fresh charts of each.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed is another hospital.")] = 97,
+) -> None:
+    """Search recipes for what tells the verdict beside the facts. Status 1 where they do."""
+    from chartproof.api.leaks import leaking
+    from chartproof.api.leaks import leaks as search
+    from chartproof.catalog.read import scenario, scenario_ids
+    from chartproof.leaderboards.terminal import show as shown
+
+    folders = [scenario(each) for each in asked or scenario_ids()]
+    with screen.stages() as stage:
+        table = search(home, folders, charts=charts, seed=seed, stage=stage)
+    screen.out.print(shown(table))
+    if found := leaking(table):
+        screen.complain(
+            f"Recipes that tell the verdict: {', '.join(found)}.",
+            "Let what they plant beside the facts be alike for every rule; the last column names "
+            "what differs.",
+        )
+        raise typer.Exit(1)
+
+
+@app.command()
 def mutate(
     id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
     home: options.Home = options.HOME,

@@ -185,7 +185,41 @@ class Twin(Record):
     edits: tuple[Edit, ...]
 
 
+class Wording(Record):
+    """Words that stand once or more in a text, and what stands in their place."""
+
+    find: str = Field(min_length=1)
+    put: str
+
+
+class PolicyTwin(Record):
+    """The same chart under another policy: a threshold altered, or a superseded edition in force.
+
+    The document that an agent reads and the rules that give the reference are altered together.
+
+    Attributes:
+        given: SQL predicate over the facts of a case to which the twin applies.
+        must_flip: Whether the verdict has to change.
+        document: The governing document that reads otherwise.
+        edition: Another document of the corpus whose text stands in its place.
+        lines: Words replaced in the document; after `edition`, where both are given.
+        rules: Place → words replaced there: `facts.sql`, `derive.NAME`, or the id of a rule.
+    """
+
+    id: str
+    from_verdict: Verdict
+    to_verdict: Verdict
+    must_flip: bool
+    about: str
+    given: str = "true"
+    document: str
+    edition: str | None = None
+    lines: tuple[Wording, ...] = ()
+    rules: dict[str, tuple[Wording, ...]] = Field(min_length=1)
+
+
 class Twins(Document):
     """`twins.yaml` of a scenario."""
 
     twins: tuple[Twin, ...]
+    policies: tuple[PolicyTwin, ...] = ()

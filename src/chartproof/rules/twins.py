@@ -1,14 +1,15 @@
 """Which counterfactuals of a scenario fit a case, and what their expressions may name."""
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
 from chartproof.catalog.read import ScenarioFolder
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
-from chartproof.records.scenario import Twin
+from chartproof.records.scenario import PolicyTwin, Scenario, Twin
 from chartproof.rules.decide import holds
 from chartproof.rules.engine import macros
 from chartproof.rules.state import complete
@@ -22,14 +23,21 @@ def applicable(folder: ScenarioFolder, ruling: Ruling) -> tuple[Twin, ...]:
     Raises:
         SpecError: A `given` cannot be evaluated on the facts.
     """
-    twins = [each for each in folder.twins if each.from_verdict == ruling.verdict]
-    if not twins:
+    return fitting(folder.scenario, folder.twins, ruling)
+
+
+AnyTwin = TypeVar("AnyTwin", Twin, PolicyTwin)
+
+
+def fitting(scenario: Scenario, twins: Iterable[AnyTwin], ruling: Ruling) -> tuple[AnyTwin, ...]:
+    """Of some twins, those that begin at a case's verdict and facts."""
+    begun = [each for each in twins if each.from_verdict == ruling.verdict]
+    if not begun:
         return ()
-    scenario = folder.scenario
     state = complete(scenario, {name: each.value for name, each in ruling.facts.items()})
     with duckdb.connect(config={"threads": 1}) as db:
         db.execute(macros())
-        return tuple(each for each in twins if holds(db, scenario, each.given, state))
+        return tuple(each for each in begun if holds(db, scenario, each.given, state))
 
 
 def bindings(anchor: Anchor, ruling: Ruling) -> dict[str, Any]:
