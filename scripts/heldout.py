@@ -34,6 +34,9 @@ MAPPING = HERE / "tests" / "validity" / "mapping.yaml"
 QUIET = ("denied", "historical")
 """Values that assert nothing of the patient as of this admission."""
 
+CLOCKS = ("first_antibiotic", "study_time")
+"""Readings whose values are times of day: they are compared as facts.sql understands them."""
+
 HEADLESS = ("NOTE",)
 """Heads of reports that are no section of this hospital; they stand under the section before."""
 
@@ -200,8 +203,9 @@ def words(id_: str) -> Words:
 def sentence(reading: Reading, item: Item, values: Sequence[str]) -> Score:
     """A sentence is read exactly, or not: one value, and it is the one."""
     mine = words(reading.id)
-    given = {_clock(v) if reading.id == "study_time" else v for v in values} - set(mine.unread)
-    wanted = None if item.value is None else str(item.value)
+    read = _clock if reading.id in CLOCKS else str
+    given = {read(v) for v in values} - set(mine.unread)
+    wanted = None if item.value is None else read(str(item.value))
     accepted = {wanted, *mine.values.get(wanted or "", ())}
     right = int(bool(given) and given <= accepted)
     return Score(item, int(wanted is not None), right, int(bool(given)), right)

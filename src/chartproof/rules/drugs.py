@@ -196,7 +196,8 @@ def named(text: str, others: Iterable[str] = ()) -> list[Named]:
 def tabulate(db: duckdb.DuckDBPyConnection) -> None:
     """Make the temporary tables by which SQL reads the names of a chart.
 
-    `drug_name(name, ingredient, product, class)`: every name of `medrecon` and `emar`;
+    `drug_name(name, ingredient, product, class)`: every name of `medrecon`, `emar` and
+    `prescriptions`;
     `drug_class(class, significance, high_after, interchange, course, otc)`.
     """
     classes = [
@@ -225,7 +226,8 @@ def tabulate(db: duckdb.DuckDBPyConnection) -> None:
     )
     written = db.execute(
         "select name from medrecon where name is not null "
-        "union select medication from emar where medication is not null order by 1"
+        "union select medication from emar where medication is not null "
+        "union select drug from prescriptions where drug is not null order by 1"
     ).fetchall()
     names = [
         {"name": name, "ingredient": d.ingredient, "product": d.product, "class": d.group}
