@@ -82,3 +82,7 @@ create or replace temp macro written_height(written) as
     when regexp_matches(written, '^\d+(?:\.\d+)? ?c') or try_cast(written as double) >= 120 then
       regexp_extract(written, '^(\d+(?:\.\d+)?)', 1)::double
   end;
+
+-- Heparin of a line, a pump or a machine, by its name: no dose for the patient.
+create or replace temp macro line_heparin(name) as regexp_matches(name,
+  'flush|lock|dwell|crrt|dialysis|impella|lvad|iabp|peritoneal|for ip use|topical|side port|clot directed|line patency|sheath|a-line|arterial line|transducer', 'i');
