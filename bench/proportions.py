@@ -94,18 +94,25 @@ class Multitude(Source):
         db.execute(f"create or replace table staged as {self.rows(db, table)}")
 
     def write(self, folder: Path) -> Iterator[tuple[str, int]]:
-        """Write compressed CSV as PhysioNet ships it, and tell the rows of each table."""
+        """Write compressed CSV as PhysioNet ships it, and tell the rows of each table.
+
+        A table that an interrupted run finished is taken as it is: hours may go into the largest.
+        """
         with duckdb.connect() as db:
             # rows come in the order of their patients, as in the real files
             db.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")
             for table in tables().values():
                 file = folder / table.module / f"{table.name}.csv.gz"
-                file.parent.mkdir(parents=True, exist_ok=True)
-                done = db.execute(
-                    f"copy ({self.rows(db, table)}) to {quoted(str(file))} (format csv, header, "
-                    "compression gzip, timestampformat '%Y-%m-%d %H:%M:%S')"
-                ).fetchone()
-                yield table.name, int(done[0]) if done else 0
+                counted = folder.with_name(f"{folder.name}.rows") / table.name
+                counted.parent.mkdir(parents=True, exist_ok=True)
+                if not counted.exists():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    done = db.execute(
+                        f"copy ({self.rows(db, table)}) to {quoted(str(file))} (format csv, header, "
+                        "compression gzip, timestampformat '%Y-%m-%d %H:%M:%S')"
+                    ).fetchone()
+                    counted.write_text(str(done[0] if done else 0))
+                yield table.name, int(counted.read_text())
 
     def rows(self, db: duckdb.DuckDBPyConnection, table: TableSpec) -> str:
         """SQL of a table's rows, over temporary tables that are put into `db`."""

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from chartproof.api import workbench
+from chartproof.api.alterations import mutate
 from chartproof.api.suite import faults, folders
 from chartproof.catalog.read import OWN, ScenarioFolder, read_folder, scenario, scenario_ids
 from chartproof.errors import SpecError
 from chartproof.records.table import Table
 
 ID = "low-potassium"
+SYSTEMS = ("careful", "over-committer")
 
 
 def silent(_stage: str) -> Callable[[int, int], None]:
@@ -115,10 +117,23 @@ def test_a_recipe_that_means_another_rule_is_told(
     assert workbench.misses(table) == ["never-low means LACK-1, the rules give NO-1"]
 
 
+def test_the_scripted_systems_survey_what_nobody_taught_them(
+    own: ScenarioFolder, home: tuple[Path, Table]
+) -> None:
+    """Each in its manner: the over-committer answers, the careful one defers."""
+    tables = workbench.simulate_runs(home[0], own, workers=2, stage=silent, systems=SYSTEMS)
+    board = {row[0].text: row[1].value for row in tables[0].rows}
+    lacking = sum(row[2].value or 0 for row in home[1].rows if row[1].text.startswith("LACK"))
+    cases = sum(row[2].value or 0 for row in home[1].rows)
+    assert set(board) == set(SYSTEMS)
+    assert board["careful"] == pytest.approx(lacking / cases)
+    assert board["over-committer"] != board["careful"]
+
+
 def test_an_alteration_is_noticed_by_the_cases_that_it_moves(
     own: ScenarioFolder, home: tuple[Path, Table]
 ) -> None:
-    table = workbench.mutate(home[0], own)
+    table = mutate(home[0], own)
     counts = {(row[0].text, row[1].text): row[2].value for row in table.rows}
     planted = sum(row[2].value or 0 for row in home[1].rows if row[1].text == "LACK-1")
     assert counts["LACK-1", "left out"] == planted
@@ -127,6 +142,22 @@ def test_an_alteration_is_noticed_by_the_cases_that_it_moves(
     assert [cell[2].value for cell in table.rows] == sorted(counts.values(), key=float)  # type: ignore[arg-type]
 
 
+def test_a_criterion_without_which_no_run_scores_otherwise_is_told(
+    own: ScenarioFolder, home: tuple[Path, Table]
+) -> None:
+    workbench.simulate_runs(home[0], own, workers=2, stage=silent, systems=SYSTEMS)
+    table = mutate(home[0], own, study=workbench.STUDY)
+    rows = {row[0].text: row for row in table.rows}
+    spec = own.scenario
+    assert {each.id for each in (*spec.must_do, *spec.must_not)} <= set(rows)
+    for each in (*spec.must_do, *spec.must_not, *spec.required_findings):
+        told = rows[each.id][2]
+        assert (told.value is None) == (each.check is None)
+        assert told.value is not None or told.why == "ungraded in every run"
+    with pytest.raises(SpecError, match="There are no runs"):
+        mutate(home[0], own, study="nothing")
+
+
 def test_without_cases_nothing_can_be_altered(own: ScenarioFolder, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="holds no reference verdicts"):
-        workbench.mutate(tmp_path, own)
+        mutate(tmp_path, own)

@@ -126,3 +126,17 @@ def test_the_reports_verdict_and_confidence_are_read(plain: Any, asked: Any) -> 
     assert read.verdict.label == block["verdict"]
     assert read.confidence == block["confidence"]
     assert all(claim.rows or claim.calls or claim.policies for claim in read.claims[:-4])
+
+
+def test_a_question_that_nobody_taught_is_surveyed_and_deferred(plain: Any, asked: Any) -> None:
+    question = (
+        "For the admission <subject_id 9000001, hadm_id 8000001>: was the vancomycin trough within "
+        "the range that the stewardship policy states?"
+    )
+    seen = asked(plain, question, habit="careful")
+    assert seen.verdict == "Indeterminate: Lack of Data"
+    assert cited(seen.report) <= shown(seen)
+    assert {"patient", "diagnoses", "search_notes", "policy_search"} <= {
+        event.tool for event in seen.events
+    }
+    assert asked(plain, question, habit="over-committer").verdict in ("Yes", "No")

@@ -177,7 +177,9 @@ def gather(store: Store, planted: Sequence[Planted], left: Unread) -> Features:
     with store.connect() as db:
         for name, subject, value in _measured(db, store, left, len(planted)):
             column = np.full(len(planted), np.nan if name.endswith(" mean") else 0.0)
-            column[[place[each] for each in subject]] = value
+            for each, number in zip(subject, value, strict=True):
+                if each in place:
+                    column[place[each]] = number
             names.append(name)
             columns.append(column)
     if not columns:
@@ -198,7 +200,7 @@ def _measured(
     for name, looked_for in itemed.items():
         mean = "avg(valuenum)" if "valuenum" in tables()[name].columns else "null"
         found = db.execute(
-            f"select itemid, list(subject_id), list(n), list(mean) from (select itemid, subject_id, "
+            "select itemid, list(subject_id), list(n), list(mean) from (select itemid, subject_id, "
             f"count(*)::double as n, {mean}::double as mean from {store.relation(name)} "
             "where itemid is not null and not list_contains($items, itemid) "
             "group by all) group by itemid having count(*) >= $least order by itemid",

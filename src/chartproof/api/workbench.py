@@ -1,11 +1,12 @@
-"""Write scenarios: begin one, plant it, alter it. `suite.py` searches it for gaps."""
+"""Write scenarios: begin one, plant it, run systems on it.
+
+`suite.py` searches it for gaps, `alterations.py` alters it.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-
-import duckdb
 
 from chartproof.api import steps
 from chartproof.api.stores import Stage, build_store
@@ -17,11 +18,9 @@ from chartproof.hospital.source import SyntheticSource
 from chartproof.labels import reference
 from chartproof.records.label import Ruling
 from chartproof.records.recipe import Planted, Recipe
-from chartproof.records.scenario import Scenario
+from chartproof.records.study import Study
 from chartproof.records.table import Cell, Table
-from chartproof.rules.decide import decide
-from chartproof.rules.engine import macros
-from chartproof.rules.state import complete
+from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
 BLANK = ROOT / "blank"
 
@@ -52,6 +51,10 @@ def new(id_: str, to: Path) -> Path:
     return folder
 
 
+STUDY = "simulation"
+"""The study of the runs that `simulate_runs` makes."""
+
+
 def simulate(
     home: Path, folder: ScenarioFolder, *, seed: int, stage: Stage, times: int = 1
 ) -> Table:
@@ -63,6 +66,9 @@ def simulate(
         seed: Of the hospital.
         stage: Shows progress.
         times: How often each recipe is planted.
+
+    Returns:
+        A row a recipe: rule meant, charts, charts on which the rules give it.
 
     Raises:
         SpecError: The scenario has no recipes.
@@ -104,6 +110,29 @@ def simulate(
     )
 
 
+def simulate_runs(
+    home: Path,
+    folder: ScenarioFolder,
+    *,
+    workers: int,
+    stage: Stage,
+    systems: Sequence[str] = tuple(SCRIPTED_SYSTEMS),
+) -> list[Table]:
+    """Run scripted systems on the simulated cases, and grade them by rule.
+
+    The systems know the scenarios of the demo. Of any other they survey the record, cite what they
+    saw and defer, each in its own manner: enough to see whether checks and scores tell manners
+    apart.
+
+    Returns:
+        The tables of the leaderboard.
+    """
+    study = Study(id=STUDY, cases="cases", systems=tuple(systems), scenarios=(folder.id,))
+    told = stage("Run scripted systems")
+    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    return steps.tables(home, STUDY, progress=stage("Grade"))
+
+
 def _simulated(recipe: Recipe, found: Sequence[tuple[Planted, Ruling]]) -> tuple[Cell, ...]:
     ruled = [ruling for _, ruling in found if ruling.rule is not None]
     right = sum(ruling.rule == recipe.rule for ruling in ruled)
@@ -135,81 +164,3 @@ def misses(table: Table) -> list[str]:
         for row in table.rows
         if row[at].value is not None and row[at].value != 1
     ]
-
-
-def mutate(home: Path, folder: ScenarioFolder) -> Table:
-    """Alter one rule or number at a time: how many cases of a home change their verdict?
-
-    A change that no case notices is a branch that the cases do not test, or that nothing needs.
-
-    Raises:
-        SpecError: The home has no settled case of the scenario.
-    """
-    scenario = folder.scenario
-    states = [
-        complete(scenario, {name: fact.value for name, fact in label.ruling.facts.items()})
-        for label in reference.read(home / "labels").values()
-        if label.ruling.scenario == folder.id and label.ruling.rule is not None
-    ]
-    if not states:
-        raise SpecError(
-            f"{home} holds no settled case of {folder.id}.",
-            remedy=f"`chartproof scenario simulate {folder.id} --in FOLDER` makes some.",
-        )
-    found: list[tuple[str, str, Cell]] = []
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(macros())
-        before = [each.rule.verdict for each in decide(db, scenario, states)]
-        for place, what, altered in _alterations(scenario):
-            try:
-                after = [each.rule.verdict for each in decide(db, altered, states)]
-            except SpecError as error:
-                found.append((place, what, Cell(text="refused", value=len(states), why=error.what)))
-                continue
-            moved = sum(a != b for a, b in zip(before, after, strict=True))
-            found.append((place, what, _count(moved)))
-    found.sort(key=lambda each: each[2].value or 0)
-    return Table(
-        id="mutations",
-        title=f"Alterations of {folder.id}",
-        population=f"{len(states)} settled cases",
-        columns=("place", "alteration", "cases that notice"),
-        rows=tuple((Cell(text=place), Cell(text=what), cell) for place, what, cell in found),
-    )
-
-
-def _alterations(scenario: Scenario) -> Iterator[tuple[str, str, Scenario]]:
-    """A scenario with one thing altered: a rule left out or moved down, a number a tenth off."""
-    rules = scenario.rules
-    for n, rule in enumerate(rules[:-1]):
-        rest = (*rules[:n], *rules[n + 1 :])
-        yield rule.id, "left out", scenario.model_copy(update={"rules": rest})
-        if n + 1 < len(rules) - 1:
-            moved = (*rules[:n], rules[n + 1], rule, *rules[n + 2 :])
-            yield (
-                rule.id,
-                f"put after {rules[n + 1].id}",
-                scenario.model_copy(update={"rules": moved}),
-            )
-        for what, text in _numbers(rule.when):
-            altered = (*rules[:n], rule.model_copy(update={"when": text}), *rules[n + 1 :])
-            yield rule.id, what, scenario.model_copy(update={"rules": altered})
-    for name, expression in scenario.derive.items():
-        for what, text in _numbers(expression):
-            derived = {**scenario.derive, name: text}
-            yield f"derive.{name}", what, scenario.model_copy(update={"derive": derived})
-
-
-_NUMBER = re.compile(r"(?<![\w.$'])(\d+(?:\.\d+)?)(?![\w.'])")
-
-
-def _numbers(expression: str) -> Iterator[tuple[str, str]]:
-    """An expression with one of its numbers raised or lowered by a tenth, at least by one step."""
-    for hit in _NUMBER.finditer(expression):
-        digits = len(hit[1].partition(".")[2])
-        step = max(float(hit[1]) / 10, 10**-digits)
-        for sign in (1, -1):
-            value = f"{float(hit[1]) + sign * step:.{digits}f}"
-            if value != hit[1] and not value.startswith("-"):
-                text = expression[: hit.start()] + value + expression[hit.end() :]
-                yield f"{hit[1]} made {value}", text

@@ -136,9 +136,11 @@ def simulate(
     home: Annotated[Path, typer.Option("--in", help="Where store and cases are put.")],
     times: Annotated[int, typer.Option(min=1, help="How often each recipe is planted.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another hospital.")] = 1,
+    systems: Annotated[bool, typer.Option(help="Run the scripted systems on the cases.")] = True,
+    workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
 ) -> None:
-    """Plant every recipe, cut the charts, ask the rules. Status 1 where they give another rule."""
-    from chartproof.api.workbench import misses
+    """Plant every recipe, ask the rules, run systems. Status 1 where the rules disagree."""
+    from chartproof.api.workbench import misses, simulate_runs
     from chartproof.api.workbench import simulate as plant
     from chartproof.catalog.read import scenario
     from chartproof.leaderboards.terminal import show as shown
@@ -154,6 +156,10 @@ def simulate(
             "Correct the recipe or the rules: one of them does not say what the text says.",
         )
         raise typer.Exit(1)
+    if systems:
+        with screen.stages() as stage:
+            tables = simulate_runs(home, folder, workers=workers, stage=stage)
+        screen.out.print(shown(tables[0]))
 
 
 @app.command()
@@ -210,16 +216,27 @@ def leaks(
 def mutate(
     id_: Annotated[str, typer.Argument(metavar="SCENARIO")],
     home: options.Home = options.HOME,
+    study: Annotated[
+        str | None,
+        typer.Option(help="Leave out criteria and findings too, and look at these runs."),
+    ] = None,
 ) -> None:
-    """Alter one rule or number at a time, and count the cases whose verdict changes."""
-    from chartproof.api.workbench import mutate as alter
+    """Alter a rule, number, criterion or finding at a time, and count who notices."""
+    from chartproof.api.alterations import NOTICED
+    from chartproof.api.alterations import mutate as alter
     from chartproof.catalog.read import scenario
     from chartproof.leaderboards.terminal import show as shown
 
-    table = alter(home, scenario(id_))
+    table = alter(home, scenario(id_), study=study)
     screen.out.print(shown(table))
-    noticed = sum(bool(row[-1].value) for row in table.rows)
-    screen.out.print(f"{noticed} of {len(table.rows)} alterations are noticed.", highlight=False)
+    at = table.columns.index(NOTICED)
+    told = [row[at].value for row in table.rows if row[at].value is not None]
+    unseen = len(table.rows) - len(told)
+    screen.out.print(
+        f"{sum(map(bool, told))} of {len(told)} alterations are noticed"
+        + (f"; of {unseen} nothing can be told." if unseen else "."),
+        highlight=False,
+    )
 
 
 @app.command()

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from auditor import after_ct, imaging, reconciliation, shortcut, trajectory
+from auditor import after_ct, imaging, reconciliation, shortcut, survey, trajectory
 from auditor.desk import Desk
-from auditor.draft import AMBIGUOUS, LACK, NO, YES, Conclusion, Draft, at, lines
+from auditor.draft import AMBIGUOUS, NO, YES, Conclusion, Draft, at, lines
 from auditor.reading import Row
 
 
@@ -41,7 +41,7 @@ class Careful:
             return after_ct.investigate(self)
         if asked.mentions(r"renal function|kidney function|GFR", r"trajectory|worsening"):
             return trajectory.investigate(self)
-        return Conclusion(LACK, 0.3, "This question is none that I know how to investigate")
+        return survey.investigate(self)
 
     def study_time(self, performed: datetime | None, ordered: datetime | None) -> datetime | None:  # noqa: ARG002
         """When a study took place: when it was performed, never when it was ordered."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from auditor import survey
 from auditor.draft import NO, YES, Conclusion, Source
 from auditor.drugs import of_name
 from auditor.knowledge import coded, known
@@ -24,6 +25,15 @@ def investigate(habit: "Careful") -> Conclusion:
         answer = habit.desk.ask("diagnoses", hadm_id=asked.hadm_id)
         hits = _with(answer.rows, known("knowledge")["kidney"]["aki_codes"])
         return _verdict(hits, answer, "Acute kidney injury is coded", "No kidney injury is coded")
+    if not asked.mentions(r"renal function|kidney function|GFR"):
+        answer = habit.desk.ask("diagnoses", hadm_id=asked.hadm_id)
+        told = survey.subject_words(asked.text)
+        hits = [
+            r
+            for r in answer.rows
+            if any(word in r.text("title", "long_title").lower() for word in told)
+        ]
+        return _verdict(hits, answer, "A code names it", "No code names it")
     answer = habit.desk.ask("diagnoses")
     stages = known("knowledge")["kidney"]["stages"]
     hits = [r for r in answer.rows if r.text("icd_code").replace(".", "") in stages]
