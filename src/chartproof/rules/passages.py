@@ -22,7 +22,7 @@ _BULLET = re.compile(r"\s*(?:[-*•–#]+|=+>|\(?\d{1,2}[.)])\s")
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9_#])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|St|st|stg|vs|approx|appt|No|Pt|pt|pts|dept|e\.g|i\.e|etc|Jr|Sr|resp|ca"
-    r"|cf|inc|q\.d|b\.i\.d|t\.i\.d|p\.r\.n|q\.i\.d|[A-Z])|(?:^|\s)\d{1,2})\.$"
+    r"|cf|inc|\d ?ft|q\.d|b\.i\.d|t\.i\.d|p\.r\.n|q\.i\.d|[A-Z])|(?:^|\s)\d{1,2})\.$"
     r"|(?:^|[\s(])\?$"  # a mark of doubt before what is doubted
 )
 
