@@ -152,7 +152,8 @@ def presented(reading: Reading, item: Item) -> str:
     else:
         line = f"{item.section}:\n{item.text}\n \n"
         text = f" \nName:  ___                     Unit No:   ___\n \n{line}"
-    if item.section not in HEADLESS and not any(each.name for each in sections(line)):
+    known = any(each.name for each in sections(f"{item.section}:\n.\n"))  # its text may be empty
+    if item.section not in HEADLESS and not known:
         raise SpecError(
             f"{reading.id}: the section `{item.section}` is not known.",
             remedy="Use a header of rules/sections.yaml, or name it in HEADLESS.",
