@@ -378,7 +378,7 @@ def figures() -> Validity:
 
 def looks(reading: Reading, item: Item) -> bool:
     """Whether the reading looks at the section in which an item stands."""
-    where = sections(f"{item.section}:\n{item.text}\n")[0].name
+    where = sections(f"{item.section}:\n.\n")[0].name  # whatever its text holds
     return (
         not where or not reading.sections or where in reading.sections
     ) and where not in reading.skip_sections

@@ -26,7 +26,7 @@ VITALS = "VS: 98.2 122/75 78 18 98% RA"
 CLEAR = "Mental Status: Clear and coherent."
 
 
-def ward(  # noqa: PLR0913
+def ward(
     hpi: str = ATTEMPT,
     course: str = HIGH,
     *,
@@ -96,7 +96,7 @@ def test_a_state_gives_the_rule_that_the_dossier_gives(facts: dict[str, Any], ru
     assert from_facts(FOLDER, facts).rule == rule_
 
 
-# Premise --------------------------------------------------------------------------------------------
+# Premise
 
 
 def test_an_overdose_needs_code_and_narrative_and_a_patient_who_left_alive() -> None:
@@ -121,7 +121,7 @@ def test_without_a_summary_the_code_suffices_for_the_premise() -> None:
     assert rule(made) == "LACK-2"
 
 
-# Leaving early, intent --------------------------------------------------------------------------------
+# Leaving early, intent
 
 
 def test_against_advice_is_open_only_where_the_screening_was_complete() -> None:
@@ -143,7 +143,7 @@ def test_a_code_of_self_harm_against_an_accident_is_open_and_the_default_code_is
     assert fact(ward(codes=("T424X1A",)), "intent") == "intentional"
 
 
-# Risk and place -------------------------------------------------------------------------------------------
+# Risk and place
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,11 @@ def test_a_code_of_self_harm_against_an_accident_is_open_and_the_default_code_is
         ("Psychiatry consult was placed.", "HOME", "LACK-3"),
         ("She denies SI.", "HOME", "LACK-3"),
         ("At her prior admission psychiatry felt that she was at low risk.", "HOME", "LACK-3"),
-        (f"{HIGH} Psychiatry later found low acute risk and lifted the Section 12.", "HOME", "YES-1"),
+        (
+            f"{HIGH} Psychiatry later found low acute risk and lifted the Section 12.",
+            "HOME",
+            "YES-1",
+        ),
     ],
 )
 def test_risk_and_place_have_to_match(course: str, place: str, rule_: str) -> None:
@@ -172,7 +176,7 @@ def test_where_the_table_is_silent_the_summary_tells_whether_it_was_home() -> No
     assert rule(ward(place=None, dispo="Home with hospice")) == "YES-1"
 
 
-# Screening --------------------------------------------------------------------------------------------------
+# Screening
 
 
 @pytest.mark.parametrize(
@@ -205,7 +209,7 @@ def test_an_accident_with_one_agent_needs_no_screening_but_the_products_own_leve
     assert s1(tylenol, "T391X1A", drawn=(50856,)) == "ok"
 
 
-# Observation --------------------------------------------------------------------------------------------------
+# Observation
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_an_end_that_is_not_recorded_is_told_by_later_transfers() -> None:
     assert fact(made, "s2") == "ok"
 
 
-# Last vital signs ---------------------------------------------------------------------------------------------
+# Last vital signs
 
 
 @pytest.mark.parametrize(
@@ -273,7 +277,7 @@ def test_the_charting_of_the_icu_counts() -> None:
     assert fact(made, "s3") == "fail"
 
 
-# Twins ----------------------------------------------------------------------------------------------------------
+# Twins
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests.hospital.twins import computed
 from chartproof.catalog.read import scenario
 
 SEED = 11
-SCENARIOS = ("hit-4ts",)
+SCENARIOS = ("hit-4ts", "overdose-disposition")
 
 
 @pytest.mark.timeout(900)
