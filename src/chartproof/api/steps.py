@@ -23,17 +23,24 @@ from chartproof.cases.build import (
 from chartproof.cases.listed import read_cases
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
-from chartproof.catalog.read import prompt, read_yaml, scenario, scenario_ids
+from chartproof.cases.strata import draw, strata
+from chartproof.catalog.read import (
+    ScenarioFolder,
+    prompt,
+    read_yaml,
+    scenario,
+    scenario_ids,
+)
 from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.labels import reference
 from chartproof.leaderboards.board import tables as board
-from chartproof.records.case import Case, CaseSet
+from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.cell import CellInfo
 from chartproof.records.label import Label
 from chartproof.records.study import Study
-from chartproof.records.table import Table
+from chartproof.records.table import Cell, Table
 from chartproof.runs import cells
 from chartproof.runs import study as studies
 from chartproof.runs.confinement import confinement
@@ -87,6 +94,74 @@ def build_cases(
         for folder in folders.values()
         for anchor in candidates(store, folder, per_rule=per_rule, seed=seed)
     ]
+    return _cut(home, store, asked, progress)
+
+
+def draw_cases(
+    home: Path,
+    *,
+    per_scenario: int,
+    scenarios: Sequence[str] = (),
+    seed: int = 1,
+    progress: Count = _silent,
+) -> tuple[CaseSet, Table]:
+    """Choose so many cases of each scenario, evenly from its strata; else like `build_cases`.
+
+    Args:
+        home: Its `store/` is asked; `cases/` and `labels/` are written.
+        per_scenario: How many cases of each, where there are so many.
+        scenarios: Which to ask; empty takes all of the catalogue for which somebody is eligible.
+        seed: Of the draw.
+        progress: Told of charts cut and references computed.
+
+    Returns:
+        The cases, and a table: records and cases of every stratum.
+
+    Raises:
+        SpecError: Nobody is eligible.
+    """
+    store = Store.open(home / "store")
+    asked: list[tuple[ScenarioFolder, Anchor]] = []
+    rows: list[tuple[Cell, ...]] = []
+    planted = {each.scenario for each in planted_in(store)}
+    for name in scenarios or [each for each in scenario_ids() if not planted or each in planted]:
+        folder = scenario(name)
+        groups = strata(store, folder)
+        drawn = draw(groups, most=per_scenario, seed=f"{seed} {name}")
+        asked += [(folder, anchor) for group in drawn.values() for anchor in group]
+        rows += [
+            (
+                Cell(text=name),
+                Cell(text=stratum),
+                Cell(text=f"{len(groups[stratum]):,}", value=len(groups[stratum])),
+                Cell(text=str(len(group)), value=len(group)),
+            )
+            for stratum, group in drawn.items()
+        ]
+    if not asked:
+        raise SpecError(
+            f"Nobody in the store of {home} is eligible.",
+            remedy="`chartproof cases eligible` tells what each scenario asks for.",
+        )
+    table = Table(
+        id="strata",
+        title="Cases by stratum",
+        population=f"{len(asked)} cases, at most {per_scenario} of a scenario, seed {seed}",
+        columns=("scenario", "stratum", "records", "cases"),
+        rows=tuple(rows),
+        notes=("A stratum makes a verdict likely; the verdict is what the rules give.",),
+    )
+    return _cut(home, store, asked, progress), table
+
+
+def _cut(
+    home: Path,
+    store: Store,
+    asked: Sequence[tuple[ScenarioFolder, Anchor]],
+    progress: Count,
+) -> CaseSet:
+    """Cut the charts of cases and compute their references."""
+    folders = {folder.id: folder for folder, _ in asked}
     first, second = _halves(progress)
     manifest = build(store, asked, home / "cases", name=home.name, progress=first)
     labels = reference.compute(manifest, home / "cases" / "charts", folders, progress=second)

@@ -20,13 +20,30 @@ def build(
         int,
         typer.Option(min=1, help="Cases for each planted rule; for a real store, cases in all."),
     ] = 1,
+    per_scenario: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many cases of each scenario instead, evenly from its strata."),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Decides which eligible patients are taken.")
     ] = 1,
 ) -> None:
     """Cut cases from the store below --in, and compute their reference verdicts beside them."""
-    from chartproof.api.steps import build_cases
+    from chartproof.api.steps import build_cases, draw_cases
+    from chartproof.leaderboards.terminal import show as shown
 
+    if per_scenario is not None:
+        with screen.progress("Cut and rule on charts") as progress:
+            drawn, table = draw_cases(
+                home,
+                per_scenario=per_scenario,
+                scenarios=tuple(scenario or ()),
+                seed=seed,
+                progress=progress,
+            )
+        screen.out.print(shown(table))
+        screen.out.print(f"{len(drawn.cases)} cases stand in {home / 'cases'}.")
+        return
     with screen.progress("Cut and rule on charts") as progress:
         built = build_cases(
             home, scenarios=tuple(scenario or ()), per_rule=per_rule, seed=seed, progress=progress

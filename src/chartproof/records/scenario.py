@@ -124,10 +124,13 @@ class Sampling(Record):
 
     Attributes:
         eligible: SQL over a store's tables giving subject_id, hadm_id and stay_id.
+        strata: Verdict → SQL predicate over an eligible record `e`; the first that holds is the
+            record's stratum. A heuristic that makes the verdict likely.
     """
 
     eligible: str
     note: str
+    strata: dict[Verdict, str] = Field(default_factory=dict[Verdict, str])
 
 
 class Scenario(Document):

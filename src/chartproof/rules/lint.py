@@ -342,9 +342,10 @@ class _Lint:
             yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
 
     def _sampling(self, db: duckdb.DuckDBPyConnection) -> Iterator[Fault]:
-        """A query for candidates that cannot be run, or names nobody."""
+        """Queries for candidates that cannot be run, or name nobody."""
+        sampling = self.scenario.sampling
         try:
-            columns = len(db.execute(self.scenario.sampling.eligible).description or ())
+            columns = len(db.execute(sampling.eligible).description or ())
             fault = f"it gives {columns} columns" if columns != 3 else ""
         except duckdb.Error as error:
             fault = str(error).splitlines()[0]
@@ -354,6 +355,16 @@ class _Lint:
                 "Let it give subject_id, hadm_id and stay_id over the tables of a store.",
                 "sampling", "eligible",
             )  # fmt: skip
+            return
+        for verdict, condition in sampling.strata.items():
+            try:
+                db.execute(f"select ({condition})::boolean from ({sampling.eligible}) as e")
+            except duckdb.Error as error:
+                yield self.at(
+                    f"The stratum {verdict.value} cannot be told: {str(error).splitlines()[0]}.",
+                    "Write a predicate over a record `e` with subject_id, hadm_id and stay_id.",
+                    "sampling", "strata", verdict.value,
+                )  # fmt: skip
 
 
 def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault]:
