@@ -10,6 +10,7 @@ from chartproof.catalog.read import scenario
 SEED = 11
 RECIPES: dict[str, tuple[tuple[str, ...], ...]] = {
     "acute-cholecystitis-tg18": (("white-cells-above-18", "grade-one"), ("a-new-creatinine",)),
+    "hf-gdmt": ((),),
     "hit-4ts": ((),),
     "overdose-disposition": ((),),
     "sepsis-sep1": (("all-in-time",),),
