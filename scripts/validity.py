@@ -32,19 +32,34 @@ FIGURES = CATALOG / "validity.yaml"
 PAGE = HERE / "docs" / "validity.md"
 
 THIRD: tuple[str, ...] = (
+    "absorption_modifier",
+    "acetaminophen_exposure",
     "acs_this_stay",
     "benzodiazepine_reason",
     "chest_opacities",
     "chronic_indication",
+    "dialysis_during_dka",
+    "early_insulin",
+    "ed_respiratory_rate",
+    "enzymes_explained",
+    "euglycemic_dka",
     "height",
+    "imaging_guidance",
+    "ingestion_time",
     "low_platelet_cause",
+    "mental_status",
+    "nac_course",
     "outside_admissions",
     "overt_bleeding",
     "planned_return",
+    "pneumonia_course",
+    "presentation_bun",
     "respiratory_failure_cause",
     "sedation_exception",
     "sepsis",
+    "study_time",
     "surgery_this_stay",
+    "toxic_alcohol",
 )
 """Readings whose held-out items are a third set; see `tests/validity/heldout/README.md`."""
 

@@ -32,11 +32,15 @@ create or replace temp macro kdigo_g(egfr) as
   case when egfr >= 90 then 1 when egfr >= 60 then 2 when egfr >= 45 then 3
        when egfr >= 30 then 4 when egfr >= 15 then 5 else 6 end;
 
--- A time of day as notes write it: `14:32`, `14:32:05`, `2:32 pm`, `02:32PM`, `2 p.m.`, `1432`, `noon`.
+-- A time of day as notes write it: `14:32`, `14:32:05`, `2:32 pm`, `02:32PM`, `2 p.m.`, `1432`, `noon`,
+-- `2:32 in the afternoon`, `7 this morning`.
+create or replace temp macro with_day_half(written) as
+  regexp_replace(regexp_replace(written, '\s*(in the|this)\s+(early\s+)?morning$', 'am', 'i'),
+                 '\s*(in the|this)\s+(early\s+)?(afternoon|evening)$', 'pm', 'i');
 create or replace temp macro clock_time(written) as
   coalesce(
-    try_strptime(upper(regexp_replace(written, '[\s.]', '', 'g')), ['%I:%M%p', '%I:%M:%S%p', '%I%p']),
-    try_strptime(regexp_replace(written, '\s*(h|hrs?|hours)?$', '', 'i'), ['%H:%M', '%H:%M:%S', '%H%M']),
+    try_strptime(upper(regexp_replace(with_day_half(written), '[\s.]', '', 'g')), ['%I:%M%p', '%I:%M:%S%p', '%I%p']),
+    try_strptime(regexp_replace(with_day_half(written), '\s*(h|hrs?|hours|[ap]\.?m\.?)?$', '', 'i'), ['%H:%M', '%H:%M:%S', '%H%M']),
     try_strptime(case lower(written) when 'noon' then '12:00' when 'midnight' then '00:00' end, '%H:%M'))::time;
 
 -- The moment that a note writes: with its date, else the clock on the day that comes nearest to another.
