@@ -9,6 +9,7 @@ from chartproof.catalog.read import scenario
 
 SEED = 11
 RECIPES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "abx-deescalation": (("narrowed-on-the-third-day", "on-without-a-ground"),),
     "acute-cholecystitis-tg18": (("white-cells-above-18", "grade-one"), ("a-new-creatinine",)),
     "hf-gdmt": ((),),
     "hit-4ts": ((),),
