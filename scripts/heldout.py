@@ -34,7 +34,7 @@ MAPPING = HERE / "tests" / "validity" / "mapping.yaml"
 QUIET = ("denied", "historical")
 """Values that assert nothing of the patient as of this admission."""
 
-CLOCKS = ("first_antibiotic", "study_time")
+CLOCKS = ("bleed_elsewhere", "first_antibiotic", "study_time", "thrombolysis")
 """Readings whose values are times of day: they are compared as facts.sql understands them."""
 
 HEADLESS = ("NOTE",)

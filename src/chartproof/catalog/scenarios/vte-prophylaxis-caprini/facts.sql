@@ -160,7 +160,10 @@ home as materialized (
     from medrecon m join edstays e using (stay_id) join adm on e.hadm_id = adm.hadm_id
       join drug_name n on n.name = m.name
     union all
-    select value::json->>'drug', row_ref, true from told where reading = 'home_medications')
+    select item->>'drug', row_ref, true from (
+      -- nothing else that was told is JSON
+      select case when reading = 'home_medications' then value::json end as item, row_ref from told)
+    where item is not null)
 ),
 clots as materialized (select value, row_ref from told where reading = 'clot_history'),
 denied as materialized (
