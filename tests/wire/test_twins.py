@@ -11,6 +11,7 @@ SEED = 11
 RECIPES: dict[str, tuple[tuple[str, ...], ...]] = {
     "abx-deescalation": (("narrowed-on-the-third-day", "on-without-a-ground"),),
     "acute-cholecystitis-tg18": (("white-cells-above-18", "grade-one"), ("a-new-creatinine",)),
+    "discharge-audit": ((),),
     "hf-gdmt": ((),),
     "hit-4ts": ((),),
     "overdose-disposition": ((),),
