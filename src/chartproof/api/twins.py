@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from chartproof.cases.build import load
@@ -17,9 +18,10 @@ from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.interventions.audit import Audit, audit
-from chartproof.records.case import Case
+from chartproof.records.case import Anchor, Case
 from chartproof.records.edit import EditFile
 from chartproof.records.label import Ruling
+from chartproof.records.notes import Validity
 from chartproof.records.scenario import PolicyTwin, Twin
 from chartproof.records.table import Cell, Table
 from chartproof.records.verdict import Verdict
@@ -53,13 +55,19 @@ class _Tally:
 
 
 def recomputed(
-    home: Path, folder: ScenarioFolder, *, progress: Progress = lambda _done, _all: None
+    home: Path,
+    folder: ScenarioFolder,
+    *,
+    pending: bool = False,
+    progress: Progress = lambda _done, _all: None,
 ) -> Table:
     """Put every case of a scenario through its twins.
 
     Args:
         home: With store and cases.
         folder: A scenario with `twins.yaml`.
+        pending: Compute as if every reading of notes had passed the bar, so that cases whose
+            reference is pending on a weak one count too. No twin is used for such a case.
         progress: Called with how many cases are done.
 
     Returns:
@@ -81,6 +89,7 @@ def recomputed(
             remedy=f"`chartproof scenario simulate {folder.id} --in FOLDER` makes some.",
         )
     known = policies()
+    rule = partial(evaluate, validity=Validity()) if pending else evaluate
     tallies = {each.id: _Tally() for each in (*folder.twins, *folder.policy_twins)}
     altered = {each.id: editions.ruled(folder, each) for each in folder.policy_twins}
     for each in folder.policy_twins:
@@ -88,12 +97,12 @@ def recomputed(
     for n, case in enumerate(asked):
         progress(n, len(asked))
         with Chart.open(place / "charts" / case.charts["factual"]) as chart:
-            before = evaluate(folder, chart, case.anchor)
+            before = rule(folder, chart, case.anchor)
             for twin in applicable(folder, before):
-                after, account = _charted(store, folder, case, twin, (chart, before))
+                after, account = _charted(store, folder, case, twin, (chart, before), rule)
                 tallies[twin.id].count(twin.to_verdict, after, account)
             for policy_twin in editions.applicable(folder, before):
-                after = evaluate(altered[policy_twin.id], chart, case.anchor)
+                after = rule(altered[policy_twin.id], chart, case.anchor)
                 tallies[policy_twin.id].count(policy_twin.to_verdict, after)
     progress(len(asked), len(asked))
     return Table(
@@ -112,7 +121,12 @@ def recomputed(
 
 
 def _charted(
-    store: Store, folder: ScenarioFolder, case: Case, twin: Twin, factual: tuple[Chart, Ruling]
+    store: Store,
+    folder: ScenarioFolder,
+    case: Case,
+    twin: Twin,
+    factual: tuple[Chart, Ruling],
+    rule: Callable[[ScenarioFolder, Chart, Anchor], Ruling],
 ) -> tuple[Ruling, Audit]:
     """What the rules say on the edited chart, and what the edits did to it."""
     chart, before = factual
@@ -121,7 +135,7 @@ def _charted(
         subject = case.anchor.subject_id
         touched = cut(store, subject, path, twin.edits, bindings(case.anchor, before))
         with Chart.open(path) as edited:
-            after = evaluate(folder, edited, case.anchor)
+            after = rule(folder, edited, case.anchor)
             file = EditFile(id=twin.id, concept=twin.concept, edits=twin.edits)
             return after, audit(file, touched, chart, edited, (before, after))
 

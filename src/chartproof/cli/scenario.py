@@ -166,6 +166,10 @@ def simulate(
 def twins(
     id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)],
     home: Annotated[Path, typer.Option("--in", help="Folder with store and cases.")],
+    pending: Annotated[
+        bool,
+        typer.Option("--pending", help="Also cases whose reference is pending on a weak reading."),
+    ] = False,
 ) -> None:
     """Compute each twin of chart and policy on every case. Status 1 where one breaks its word."""
     from chartproof.api.twins import recomputed, undeclared
@@ -173,7 +177,8 @@ def twins(
     from chartproof.leaderboards.terminal import show as shown
 
     with screen.stages() as stage:
-        table = recomputed(home, scenario(id_), progress=stage("Edit charts, apply rules"))
+        progress = stage("Edit charts, apply rules")
+        table = recomputed(home, scenario(id_), pending=pending, progress=progress)
     screen.out.print(shown(table))
     if found := list(undeclared(table)):
         screen.complain(

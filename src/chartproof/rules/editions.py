@@ -12,6 +12,7 @@ from chartproof.records.scenario import PolicyTwin, Scenario, Wording
 from chartproof.rules.twins import fitting
 
 FACTS = "facts.sql"
+QUERY = "query"
 DERIVED = "derive."
 
 
@@ -47,10 +48,12 @@ def _altered(scenario: Scenario, place: str, words: Sequence[Wording], where: st
     if place.startswith(DERIVED) and name in scenario.derive:
         derive = {**scenario.derive, name: _reworded(scenario.derive[name], words, where)}
         return scenario.model_copy(update={"derive": derive})
+    if place == QUERY:
+        return scenario.model_copy(update={"query": _reworded(scenario.query, words, where)})
     if place not in {rule.id for rule in scenario.rules}:
         raise SpecError(
             f"{where} is neither a rule nor a derived value.",
-            remedy=f"Name `{FACTS}`, `{DERIVED}NAME` or the id of a rule.",
+            remedy=f"Name `{FACTS}`, `{QUERY}`, `{DERIVED}NAME` or the id of a rule.",
         )
     rules = tuple(
         rule.model_copy(update={"when": _reworded(rule.when, words, where)})
@@ -64,8 +67,8 @@ def _altered(scenario: Scenario, place: str, words: Sequence[Wording], where: st
 def corpus(policies: Mapping[str, Policy], twin: PolicyTwin) -> dict[str, Policy]:
     """The corpus in which the twin's document reads otherwise; every other document is the same.
 
-    With `edition`, the document keeps its id, so that whoever reads what governs reads the other
-    edition; its text, title and year are those of the edition.
+    With `edition`, the document keeps its id, title and body, so that whoever reads what governs
+    reads the other edition; its text and year are those of the edition.
 
     Raises:
         SpecError: A document is not in the corpus, or the words do not stand in it.
@@ -76,11 +79,14 @@ def corpus(policies: Mapping[str, Policy], twin: PolicyTwin) -> dict[str, Policy
                 f"Policy twin {twin.id}: there is no document `{name}`.",
                 remedy="`chartproof policy list` names the documents.",
             )
-    source = policies[twin.edition or twin.document]
+    governing = policies[twin.document]
+    source = policies[twin.edition] if twin.edition else governing
     text = _reworded("\n".join(source.lines), twin.lines, f"Policy twin {twin.id}, {source.id}")
     document = source.model_copy(
         update={
-            "id": twin.document,
+            "id": governing.id,
+            "title": governing.title,
+            "body": governing.body,
             "lines": tuple(text.split("\n")),
             "digest": hashlib.sha256(text.encode()).hexdigest(),
         }
