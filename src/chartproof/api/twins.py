@@ -99,7 +99,7 @@ def recomputed(
         with Chart.open(place / "charts" / case.charts["factual"]) as chart:
             before = rule(folder, chart, case.anchor)
             for twin in applicable(folder, before):
-                after, account = _charted(store, folder, case, twin, (chart, before), rule)
+                after, account = _charted(store, folder, case, twin, (chart, before), rule=rule)
                 tallies[twin.id].count(twin.to_verdict, after, account)
             for policy_twin in editions.applicable(folder, before):
                 after = rule(altered[policy_twin.id], chart, case.anchor)
@@ -126,6 +126,7 @@ def _charted(
     case: Case,
     twin: Twin,
     factual: tuple[Chart, Ruling],
+    *,
     rule: Callable[[ScenarioFolder, Chart, Anchor], Ruling],
 ) -> tuple[Ruling, Audit]:
     """What the rules say on the edited chart, and what the edits did to it."""

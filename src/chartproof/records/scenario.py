@@ -206,8 +206,8 @@ class PolicyTwin(Record):
         document: The governing document that reads otherwise.
         edition: Another document of the corpus whose text stands in its place.
         lines: Words replaced in the document; after `edition`, where both are given.
-        rules: Place → words replaced there: `facts.sql`, `derive.NAME`, the id of a rule, or `query`
-            where the question itself names what is altered.
+        rules: Place → words replaced there: `facts.sql`, `derive.NAME`, the id of a rule, or
+            `query` where the question itself names what is altered.
     """
 
     id: str
