@@ -220,5 +220,6 @@ select
     value: not s.dominant or coalesce(s.code_name = s.note_name and 2 * s.agree > s.code_n, false),
     rows: e.codes || e.notes
   } as same_driver,
-  {value: s.tie, rows: e.codes || e.notes} as tie
+  {value: s.tie, rows: e.codes || e.notes} as tie,
+  {value: len(e.notes)::integer, rows: e.notes} as n_told
 from numbers c, shares s, evidence e
