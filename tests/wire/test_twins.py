@@ -18,10 +18,13 @@ RECIPES: dict[str, tuple[tuple[str, ...], ...]] = {
     "abx-deescalation": (("narrowed-on-the-third-day", "on-without-a-ground"),),
     "acute-cholecystitis-tg18": (("white-cells-above-18", "grade-one"), ("a-new-creatinine",)),
     "discharge-audit": ((),),
+    "anticoag-reversal": (("both-in-time", "nothing-given"),),
     "hf-gdmt": ((),),
     "hit-4ts": ((),),
     "overdose-disposition": ((),),
     "sepsis-sep1": (("all-in-time",),),
+    "stroke-thrombolysis": (("kept", "nobody-treated-the-rise"),),
+    "vte-prophylaxis-caprini": (("not-given",),),
 }
 """Scenario → which of its recipes to plant together, one of each rule; an empty group is all."""
 
