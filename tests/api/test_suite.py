@@ -41,6 +41,28 @@ def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Pa
     assert any("pique" in each.what for each in found)
 
 
+@pytest.mark.parametrize(
+    ("file", "words", "put", "told"),
+    [
+        ("recipes.yaml", "rule: LACK-2", "rule: LACK-9", "means LACK-9, which is no rule"),
+        ("recipes.yaml", "recipes:", "recipes: [", "recipes.yaml"),
+        ("twins.yaml", "document: kdigo-aki-2012", "document: kdigo-aki-1912", "no document"),
+        ("twins.yaml", "find: '1.5 * '", "find: '1.7 * '", "does not stand there"),
+        ("facts.sql", "50912", "itemid = 999 or 50912", "There is no item 999."),
+    ],
+)
+def test_what_stands_beside_a_scenario_is_looked_at(
+    tmp_path: Path, file: str, words: str, put: str, told: str
+) -> None:
+    folder = tmp_path / "post-ct-aki"
+    shutil.copytree(ROOT / "scenarios" / "post-ct-aki", folder)
+    text = (folder / file).read_text()
+    assert words in text
+    (folder / file).write_text(text.replace(words, put, 1))
+    found = [each for each in faults(folders([str(folder)])[0], brief=True) if each.file == file]
+    assert any(told in each.what for each in found), [each.what for each in found]
+
+
 def test_a_run_refuses_a_scenario_with_a_fault(spoilt: Path) -> None:
     with pytest.raises(SpecError, match=r"post-ct-aki/scenario.yaml, line \d+: Rule AMB-1") as got:
         refuse_faulty([str(spoilt)])

@@ -5,7 +5,10 @@ from pathlib import Path
 
 from chartproof.catalog.read import (
     ScenarioFolder,
+    line_of,
+    policies,
     read_folder,
+    read_text,
     scenario,
     scenario_ids,
     taxonomy,
@@ -14,6 +17,7 @@ from chartproof.errors import SpecError
 from chartproof.hospital.dictionaries import dictionaries
 from chartproof.judges.checks import validate
 from chartproof.records.fault import Fault
+from chartproof.rules.editions import corpus, ruled
 from chartproof.rules.lint import lint
 
 _FILL = "<fill"
@@ -66,7 +70,12 @@ def faults(folder: ScenarioFolder, *, brief: bool = False) -> list[Fault]:
         folder: The scenario.
         brief: Whether to try no further states of the facts once each rule was reached.
     """
-    found = [*_blanks(folder.path), *lint(folder, known=dictionaries(), brief=brief)]
+    found = [
+        *_blanks(folder.path),
+        *lint(folder, known=dictionaries(), brief=brief),
+        *_recipes(folder),
+        *_twins(folder),
+    ]
     try:
         validate(folder.scenario)
     except SpecError as error:
@@ -89,6 +98,39 @@ def refuse_faulty(asked: Iterable[str]) -> None:
                 f"{folder.id}/{first.place}: {first.what}{more}",
                 remedy=f"{first.remedy} `chartproof scenario lint {folder.id}` tells all.",
             )
+
+
+def _recipes(folder: ScenarioFolder) -> Iterator[Fault]:
+    """Recipes that cannot be read, or mean a rule that there is not."""
+    file = "recipes.yaml"
+    try:
+        recipes = folder.recipes
+    except SpecError as error:
+        yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
+        return
+    if recipes is None:
+        return
+    text = read_text(folder.path / file)
+    rules = [rule.id for rule in folder.scenario.rules]
+    for n, recipe in enumerate(recipes.recipes):
+        if recipe.rule not in rules:
+            yield Fault(
+                file=file,
+                line=line_of(text, ("recipes", n, "rule")),
+                what=f"Recipe {recipe.id} means {recipe.rule}, which is no rule.",
+                remedy=f"Name one of {', '.join(rules)}.",
+            )
+
+
+def _twins(folder: ScenarioFolder) -> Iterator[Fault]:
+    """Twins that cannot be read, or whose words do not stand where they say."""
+    file = "twins.yaml"
+    try:
+        for twin in folder.policy_twins:
+            ruled(folder, twin)
+            corpus(policies(), twin)
+    except SpecError as error:
+        yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
 
 
 def _blanks(folder: Path) -> Iterator[Fault]:

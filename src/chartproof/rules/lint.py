@@ -31,6 +31,7 @@ _ITEMED = (
     "ingredientevents",
 )  # fmt: skip
 _ITEM = re.compile(r"(?<![\d.'-])(5[0-3]\d{3}|22\d{4}|230\d{3})(?![\d.'-])")
+_NAMED_ITEMS = re.compile(r"\bitemid\s*(?:=|in\s*\()\s*(\d[\d,\s]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -324,7 +325,9 @@ class _Lint:
         if self.known is None:
             return
         for number, line in enumerate(self.folder.facts_sql.splitlines(), 1):
-            for item in _ITEM.findall(line.split("--")[0]):
+            told = line.split("--")[0]
+            named = [n for each in _NAMED_ITEMS.findall(told) for n in re.findall(r"\d+", each)]
+            for item in dict.fromkeys([*_ITEM.findall(told), *named]):
                 if int(item) not in self.known.items:
                     yield Fault(
                         file="facts.sql", line=number, what=f"There is no item {item}.",
