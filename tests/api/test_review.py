@@ -32,6 +32,10 @@ def test_a_pack_tells_all_that_decides_and_asks_two_reviewers(tmp_path: Path) ->
     spec = folders(IDS)[0].scenario
     assert all(rule.id in page and rule.about.split()[0] in page for rule in spec.rules)
     assert all(each.term in page for each in spec.definitions)
+    assert all(f"**{each.name}**" in page for each in spec.facts)
+    assert all(f"**{name}**" in page for name in spec.derive)
+    assert "Holds when `len(post) < 2`" in page
+    assert "itemid = 50912" in page
     assert HINT in page
     with form.open() as file:
         rows = list(csv.DictReader(file))

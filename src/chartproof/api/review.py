@@ -58,8 +58,16 @@ def _page(folder: ScenarioFolder) -> str:
     )
     rules = "\n".join(
         f"{n}. **{each.id} → {each.verdict.label}.** {each.about} "
-        f"({each.provenance}, {each.source})"
+        f"({each.provenance}, {each.source})\n   Holds when `{' '.join(each.when.split())}`."
         for n, each in enumerate(spec.rules, 1)
+    )
+    facts = "\n".join(
+        f"- **{each.name}** ({each.type}): {each.about} "
+        f"Sought in {', '.join((*each.tables, *(f'reading {name}' for name in each.notes)))}."
+        for each in spec.facts
+    )
+    derived = "\n".join(
+        f"- **{name}**: `{' '.join(text.split())}`" for name, text in spec.derive.items()
     )
     findings = "\n".join(f"- {each.id}: {each.text}" for each in spec.required_findings)
     rubric = "\n".join(
@@ -79,6 +87,14 @@ Version {folder.digest[:12]}.
 
 {definitions}
 
+## Facts that are read from a chart
+
+{facts}
+
+## Values computed from them
+
+{derived or "None."}
+
 ## Rules: the first that holds gives the verdict
 
 {rules}
@@ -94,6 +110,12 @@ Version {folder.digest[:12]}.
 ## What a hasty reader falls for
 
 {traps}
+
+## How the facts are read, to the letter
+
+```sql
+{folder.facts_sql.rstrip()}
+```
 
 ## What you are asked
 
