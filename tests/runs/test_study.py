@@ -228,7 +228,7 @@ def test_a_missing_chart_is_the_operators_to_repair(tmp_path: Path) -> None:
 def _study_in_child(runs: Path, chart: Path, workers: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the background ignores it
     os.setpgid(0, 0)
-    run_study(planned(runs, chart, attempts=4), policies(), clock=time.monotonic, workers=workers)
+    run_study(planned(runs, chart, attempts=2), policies(), clock=time.monotonic, workers=workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -249,11 +249,11 @@ def test_a_killed_study_loses_the_cells_in_flight_alone_and_resumes(
     assert not child.is_alive()
     time.sleep(1.5)  # workers of a killed study notice within a second
     whole = list(cells.cells(tmp_path))
-    assert 3 <= len(whole) < 24 or workers == 2
+    assert 3 <= len(whole) < 12 or workers == 2
     for folder, _ in whole:
         assert verify(folder / cells.TRACE) is None
-    found = fill(planned(tmp_path, chart, attempts=4))
-    assert len(found) == 24
+    found = fill(planned(tmp_path, chart, attempts=2))
+    assert len(found) == 12
     assert {c.outcome for c in found} == {"reported"}
     assert not list(tmp_path.rglob("*.part"))
     kept = dict(cells.cells(tmp_path))
@@ -284,8 +284,8 @@ def test_a_killed_worker_is_said_in_words_and_the_study_resumes(
             os.kill(killed[0], signal.SIGKILL)
 
     with pytest.raises(RunError, match=r"A worker was killed .* it resumes"):
-        fill(planned(tmp_path, chart, attempts=4), workers=2, progress=kill)
-    assert {c.outcome for c in fill(planned(tmp_path, chart, attempts=4))} == {"reported"}
+        fill(planned(tmp_path, chart, attempts=2), workers=2, progress=kill)
+    assert {c.outcome for c in fill(planned(tmp_path, chart, attempts=2))} == {"reported"}
 
 
 def test_two_runs_of_one_study_do_not_meet(tmp_path: Path, chart: Path) -> None:

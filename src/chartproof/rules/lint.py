@@ -326,7 +326,7 @@ class _Lint:
             return
         for number, line in enumerate(self.folder.facts_sql.splitlines(), 1):
             told = line.split("--")[0]
-            named = [n for each in _NAMED_ITEMS.findall(told) for n in re.findall(r"\d+", each)]
+            named = [n for each in _NAMED_ITEMS.findall(told) for n in re.findall(r"\d{3,}", each)]
             for item in dict.fromkeys([*_ITEM.findall(told), *named]):
                 if int(item) not in self.known.items:
                     yield Fault(
