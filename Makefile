@@ -6,7 +6,7 @@ MEDS ?= ../shared/mimic/demo_meds
 # What the wire tests bring: clients and programs of others, apart from the package.
 WIRE := .wire/venv/bin/python
 
-.PHONY: demo demo-real test test-wire check bench bench-full validity clean help
+.PHONY: demo demo-real test test-wire proofs check bench bench-full validity clean help
 
 help: ## Show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ test: .venv/tested ## Pass all tests but those of the wire
 
 test-wire: .venv/tested .wire/ready ## Pass the long tests: programs of others (MCP clients, a jail), every recipe
 	$(BIN)/pytest -n 2 --dist loadfile -rs tests/wire
+
+proofs: .venv/tested ## Compute the twins of all scenarios on every planted chart (half an hour; not in CI)
+	$(BIN)/pytest -n 2 --dist load tests/proofs
 
 check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patient data
 	$(BIN)/ruff format --check .
