@@ -138,7 +138,8 @@ def _pooled(
     flag = context.Event()
     found: dict[int, CellInfo] = {}
     with (
-        tempfile.TemporaryDirectory(prefix="systems-") as home,
+        # the other workers of one that was killed may still be writing there
+        tempfile.TemporaryDirectory(prefix="systems-", ignore_cleanup_errors=True) as home,
         ProcessPoolExecutor(
             workers, context, initializer=_begin, initargs=(Path(home), given, flag, os.getpid())
         ) as pool,
