@@ -6,10 +6,12 @@ from typing import Any
 from tests.rules.ward import Ward
 
 from chartproof.catalog.read import ScenarioFolder
+from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
 from chartproof.records.notes import Validity
 from chartproof.rules.engine import evaluate
+from chartproof.rules.twins import applicable, bindings
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,14 @@ class Asked:
     def fact(self, made: Ward, name: str) -> Any:
         """The value of a fact."""
         return self.ruling(made).facts[name].value
+
+    def check_twin(self, twin_id: str, made: Ward) -> None:
+        """Put a patient whom a twin fits through it: it touches rows and gives what it declares."""
+        before = self.ruling(made)
+        twin = next(each for each in applicable(self.folder, before) if each.id == twin_id)
+        bound = bindings(self.anchor, before)
+        touched = apply(made.db, twin.edits, subject_id=made.subject_id, bind=bound)
+        assert any(each.rows for each in touched)
+        after = self.ruling(made)
+        assert after.verdict == twin.to_verdict
+        assert (after.verdict != before.verdict) == twin.must_flip

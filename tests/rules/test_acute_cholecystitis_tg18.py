@@ -10,10 +10,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("acute-cholecystitis-tg18")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM)
@@ -222,10 +220,4 @@ def test_norepinephrine_and_a_low_ratio_are_items() -> None:
 )
 def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, change: dict[str, Any]) -> None:
     made = ward(**change)
-    first = ruling(made)
-    twin = next(each for each in applicable(FOLDER, first) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(ANCHOR, first))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != first.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)

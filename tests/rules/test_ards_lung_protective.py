@@ -11,10 +11,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("ards-lung-protective")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
@@ -460,13 +458,7 @@ def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, ml_kg: float) -
         "Brief Hospital Course:\nARDSnet ventilation with 6 cc/kg.\n",
     )
     chart(made, 226512, 80, INTIME)
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(ANCHOR, before))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)
     (text,) = made.db.execute("select text from discharge").fetchone() or ("",)
     if twin_id == "C3":
         assert "175" not in text

@@ -8,10 +8,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("discharge-audit")
 ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM))
@@ -220,11 +218,4 @@ def test_an_allergen_on_the_list_and_the_wrong_sex_are_conflicts() -> None:
     ],
 )
 def test_a_twin_gives_the_verdict_that_it_declares(id_: str, made: Ward) -> None:
-    anchor = Anchor(subject_id=SUBJECT, hadm_id=HADM)
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == id_)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(anchor, before))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(id_, made)

@@ -14,10 +14,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("frequent-admitter")
 ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT))
@@ -317,11 +315,4 @@ TWINS = [
 
 @pytest.mark.parametrize(("twin_id", "made"), TWINS, ids=[each[0] for each in TWINS])
 def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, made: Ward) -> None:
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    bound = bindings(Anchor(subject_id=SUBJECT), before)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bound)
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)

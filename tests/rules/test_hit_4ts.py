@@ -10,10 +10,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("hit-4ts")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM)
@@ -470,13 +468,7 @@ def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, counts: dict[in
     )
     made = course(ward(note=note), counts)
     count(made, morning(8) + timedelta(hours=1), None, itemid=52131, value="POSITIVE")
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(ANCHOR, before))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)
     (text,) = made.db.execute("select text from discharge").fetchone() or ("",)
     if twin_id in {"C2", "C3"}:
         assert "90" not in text

@@ -10,10 +10,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("rbc-transfusion")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM, stay_id=STAY)
@@ -420,12 +418,6 @@ def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, hb: float) -> N
     course = f"Hct drifted, Hgb {hb}, given one unit."
     made = told(ward(hb=hb), history="Hypertension", course=course, name=results)
     haemoglobin(made, 9.0, TX + timedelta(hours=9))
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(ANCHOR, before))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)
     (text,) = made.db.execute("select text from discharge").fetchone() or ("",)
     assert "6.4" not in text or twin_id == "C3"

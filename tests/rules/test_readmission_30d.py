@@ -11,7 +11,7 @@ from chartproof.catalog.read import scenario
 from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
+from chartproof.rules.twins import bindings
 
 FOLDER = scenario("readmission-30d")
 ASKED = Asked(FOLDER, Anchor(subject_id=SUBJECT, hadm_id=HADM))
@@ -307,14 +307,7 @@ def returned() -> Ward:
     ids=["C1", "C2", "C3", "C6"],
 )
 def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, made: Ward) -> None:
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    bound = bindings(Anchor(subject_id=SUBJECT, hadm_id=HADM), before)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bound)
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)
 
 
 def test_a_readmission_moves_with_its_transfers_and_specimens() -> None:

@@ -8,10 +8,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, STAY, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("stroke-thrombolysis")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM)
@@ -337,10 +335,4 @@ def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str, high: bool) -> 
         for n in (0, 20):
             pressure(made, T0 + hours(5) + minutes(5 + n), 195)
     made.summary("Brief Hospital Course:\nIV tPA bolus was given at 09:30 for her stroke.\n")
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(ANCHOR, before))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)

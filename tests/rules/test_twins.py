@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward, at
 
 from chartproof.catalog.read import ScenarioFolder, scenario
@@ -10,7 +11,7 @@ from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.records.notes import Validity
 from chartproof.rules.engine import evaluate
-from chartproof.rules.twins import applicable, bindings
+from chartproof.rules.twins import bindings
 
 AKI, COURSE = scenario("post-ct-aki"), scenario("renal-trajectory")
 ADMITTED, LEFT, SCAN = at("02 08:00"), at("12 10:00"), at("04 10:00")
@@ -78,13 +79,7 @@ def test_a_twin_gives_the_verdict_that_it_declares(
 ) -> None:
     admission = HADM if folder is AKI else None
     anchor = Anchor(subject_id=SUBJECT, hadm_id=admission)
-    before = evaluate(folder, made, anchor, validity=Validity())
-    twin = next(each for each in applicable(folder, before) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(anchor, before))
-    assert any(each.rows for each in touched)
-    ruling = evaluate(folder, made, anchor, validity=Validity())
-    assert ruling.verdict == twin.to_verdict
-    assert (ruling.verdict != before.verdict) == twin.must_flip
+    Asked(folder, anchor).check_twin(twin_id, made)
 
 
 def test_a_twin_about_dialysis_leaves_no_word_of_it_in_the_notes() -> None:
