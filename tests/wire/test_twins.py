@@ -1,6 +1,6 @@
 """Each twin of a scenario gives its declared verdict on charts that its recipes have planted.
 
-Some recipes of ten scenarios; `make proofs` computes the twins of the others, on every recipe.
+Some recipes of eleven scenarios; `make proofs` computes the twins of the others, on every recipe.
 
 Readings of notes that are below the bar hide nothing here: how well they read is measured apart.
 """
@@ -19,6 +19,7 @@ RECIPES: dict[str, tuple[tuple[str, ...], ...]] = {
     "discharge-audit": ((),),
     "anticoag-reversal": (("both-in-time", "nothing-given"),),
     "hf-gdmt": ((),),
+    "he-precipitant": ((),),
     "hit-4ts": ((),),
     "overdose-disposition": ((),),
     "sepsis-sep1": (("all-in-time",),),
