@@ -14,6 +14,7 @@ from chartproof.hospital.source import PLANTED, SyntheticSource
 from chartproof.records.case import Anchor
 from chartproof.records.notes import Validity
 from chartproof.records.recipe import Planted, Recipe
+from chartproof.rules import editions
 from chartproof.rules.engine import evaluate
 from chartproof.rules.twins import applicable, bindings
 
@@ -24,18 +25,24 @@ class Tally:
 
     kept: Mapping[str, int]
     missed: Sequence[str]
+    broken: Sequence[str]
+    """Policy twins that gave another verdict: nothing was edited, so that the twin is wrong."""
 
 
 def computed(folder: ScenarioFolder, recipes: Sequence[Recipe], place: Path, *, seed: int) -> Tally:
-    """Every twin on every planted chart that it fits; one that touches nothing is missed."""
+    """Every twin of chart and policy on every planted chart that it fits.
+
+    A twin of the chart that touches nothing is missed.
+    """
     assert folder.recipes is not None
     asked = folder.recipes.model_copy(update={"recipes": tuple(recipes)})
-    source = SyntheticSource(patients=2, seed=seed, per_rule=1, recipes=[asked])
+    source = SyntheticSource(patients=2, seed=seed, per_rule=0, per_recipe=1, recipes=[asked])
     build(source, place / "store")
     source.close()
     store = Store.open(place / "store")
     kept: Counter[str] = Counter()
     missed: list[str] = []
+    broken: list[str] = []
     for line in (store.path / PLANTED).read_text().splitlines():
         planted = Planted.model_validate_json(line)
         anchor = Anchor(
@@ -45,6 +52,13 @@ def computed(folder: ScenarioFolder, recipes: Sequence[Recipe], place: Path, *, 
         cut(store, planted.subject_id, file)
         with Chart.open(file) as chart:
             before = evaluate(folder, chart, anchor, validity=Validity())
+            for twin in editions.applicable(folder, before):
+                ruled = editions.ruled(folder, twin)
+                after = evaluate(ruled, chart, anchor, validity=Validity())
+                if after.verdict == twin.to_verdict:
+                    kept[twin.id] += 1
+                else:
+                    broken.append(f"{twin.id} on {planted.recipe}: {after.rule}")
         file.unlink()
         for twin in applicable(folder, before):
             touched = cut(
@@ -58,4 +72,4 @@ def computed(folder: ScenarioFolder, recipes: Sequence[Recipe], place: Path, *, 
             else:
                 facts = {fact: str(each.value) for fact, each in after.facts.items()}
                 missed.append(f"{twin.id} on {planted.recipe}: {after.rule}, {facts}")
-    return Tally(kept, missed)
+    return Tally(kept, missed, broken)
