@@ -1,11 +1,13 @@
 """The temporary folder of the synthetic hospital goes when the source is closed, and no later."""
 
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from chartproof.api.stores import build_store
+from chartproof.catalog.read import scenario
 from chartproof.chart.schema import tables
 from chartproof.hospital import source as hospital
 from chartproof.hospital.source import SyntheticSource, catalogued
@@ -72,3 +74,19 @@ def test_a_hospital_plants_the_scenarios_that_were_asked_for() -> None:
     source = SyntheticSource(patients=0, per_rule=1, recipes=catalogued("post-ct-aki"))
     planted = {order.recipes.scenario for order in source.orders() if order is not None}
     assert planted == {"post-ct-aki"}
+
+
+@pytest.mark.parametrize("many", [1, 4, 30])
+def test_a_scenarios_patients_are_spread_evenly_over_its_verdicts_then_its_rules(many: int) -> None:
+    spec = scenario("post-ct-aki").scenario
+    source = SyntheticSource(
+        patients=0, per_rule=0, per_scenario=many, recipes=catalogued("post-ct-aki")
+    )
+    rules = Counter(order.recipe.rule for order in source.orders() if order is not None)
+    assert rules.total() == many
+    by_verdict: defaultdict[str, list[int]] = defaultdict(list)
+    for rule in spec.rules:
+        by_verdict[rule.verdict].append(rules[rule.id])
+    whole = [sum(counts) for counts in by_verdict.values()]
+    for counts in (whole, *by_verdict.values()):
+        assert max(counts) - min(counts) <= 1

@@ -7,7 +7,8 @@ from chartproof.catalog.read import scenario
 from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.labels import reference
-from chartproof.records.case import Anchor
+from chartproof.records.case import Anchor, Case, CaseSet
+from chartproof.records.label import Label, Ruling
 from chartproof.records.verdict import Verdict
 
 RENAL = "renal-trajectory"
@@ -23,6 +24,39 @@ def test_a_label_is_computed_from_the_cut_chart_and_read_back(store: Store, tmp_
     assert labels[0].version == folder.digest[:12]
     reference.write(labels, tmp_path / "labels")
     assert reference.read(tmp_path / "labels") == {(cases.cases[0].id, "factual"): labels[0]}
+
+
+def cases_of(*scenarios: str) -> CaseSet:
+    """Cases `a`, `b`, … of these scenarios, out of order."""
+    anchor = Anchor(subject_id=9000001)
+    made = [
+        Case(id=id_, scenario=name, anchor=anchor, charts={"factual": "x.chart"})
+        for id_, name in zip("abcdefgh", scenarios, strict=False)
+    ]
+    return CaseSet(id="x", store="0", store_path="/", tier="synthetic", cases=tuple(made[::-1]))
+
+
+def label(case: str, verdict: Verdict | None, given: Verdict | None = None) -> Label:
+    ruling = Ruling(scenario="x", rule=None, verdict=verdict, pending=None if verdict else "weak")
+    return Label(case=case, arm="factual", version="1", ruling=ruling, given=given)
+
+
+def test_the_development_subset_has_the_first_two_of_each_verdict_of_each_scenario() -> None:
+    cases = cases_of("one", "one", "one", "one", "two", "two", "two")
+    yes, no = Verdict.YES, Verdict.NO
+    labels = [
+        label(*each) for each in zip("abcdefg", (yes, no, yes, yes, yes, None, yes), strict=True)
+    ]
+    marked = reference.developing(cases, labels)
+    assert [(each.id, each.development) for each in marked.cases] == [
+        ("a", True), ("b", True), ("c", True), ("d", False),
+        ("e", True), ("f", False), ("g", True),
+    ]  # fmt: skip
+
+
+def test_the_verdict_of_others_puts_a_case_into_the_development_subset() -> None:
+    marked = reference.developing(cases_of("one"), [label("a", None, given=Verdict.NO)])
+    assert marked.cases[0].development
 
 
 def test_labels_lie_apart_from_cases_and_charts(store: Store, tmp_path: Path) -> None:

@@ -217,6 +217,25 @@ def test_a_verdict_that_a_weak_reading_decided_is_pending(write: Any) -> None:
     assert "without it the rules give NO-1" in (got.pending or "")
 
 
+@pytest.mark.parametrize(("note", "rule"), [("Had shaking chills.", "AMB-1"), ("Fine.", "NO-1")])
+def test_a_weak_reading_that_finds_what_an_invented_chart_was_made_to_say_is_confirmed(
+    write: Any, note: str, rule: str
+) -> None:
+    weak = measured(0.5, 0.7)
+    chart = patient(37.0, note=note)
+    got = evaluate(write(), chart, ANCHOR, validity=weak, meant=rule)
+    assert (got.rule, got.pending) == (rule, None)
+    assert got.confirmed
+    other = evaluate(write(), chart, ANCHOR, validity=weak, meant="YES-1")
+    assert (other.rule, other.confirmed) == (None, None)
+    assert other.pending == got.confirmed
+
+
+def test_where_no_weak_reading_decides_nothing_is_confirmed(write: Any) -> None:
+    got = evaluate(write(), patient(39.0), ANCHOR, validity=measured(0.5, 0.5), meant="YES-1")
+    assert (got.rule, got.confirmed) == ("YES-1", None)
+
+
 def test_a_verdict_that_rests_on_a_weak_readings_silence_is_pending(write: Any) -> None:
     got = evaluate(write(), patient(37.0, note="Fine."), ANCHOR, validity=measured(0.5, 1))
     assert got.verdict is None

@@ -19,6 +19,7 @@ from chartproof.cases.build import (
     eligible,
     load,
     planted_in,
+    save,
 )
 from chartproof.cases.listed import read_cases
 from chartproof.cases.prompt import prompt as prompt_text
@@ -164,9 +165,18 @@ def _cut(
     folders = {folder.id: folder for folder, _ in asked}
     first, second = _halves(progress)
     manifest = build(store, asked, home / "cases", name=home.name, progress=first)
-    labels = reference.compute(manifest, home / "cases" / "charts", folders, progress=second)
+    labels = reference.compute(
+        manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
+    )
+    return _keep(home, manifest, labels)
+
+
+def _keep(home: Path, manifest: CaseSet, labels: list[Label]) -> CaseSet:
+    """Write references, and mark the development subset, which follows from them."""
     reference.write(labels, home / "labels")
-    return manifest
+    marked = reference.developing(manifest, labels)
+    save(marked, home / "cases")
+    return marked
 
 
 def _halves(progress: Count) -> tuple[Count, Count]:
@@ -205,7 +215,9 @@ def import_cases(home: Path, file: Path, *, progress: Count = _silent) -> list[L
     store = Store.open(home / "store")
     first, second = _halves(progress)
     manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
-    ruled = reference.compute(manifest, home / "cases" / "charts", folders, progress=second)
+    ruled = reference.compute(
+        manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
+    )
     known = {each.case: each for each in listed}
     labels = [
         label
@@ -213,7 +225,7 @@ def import_cases(home: Path, file: Path, *, progress: Count = _silent) -> list[L
         else label.model_copy(update={"given": theirs.verdict, "version": theirs.version})
         for label in ruled
     ]
-    reference.write(labels, home / "labels")
+    _keep(home, manifest, labels)
     return labels
 
 

@@ -103,9 +103,9 @@ def simulate(
         columns=("recipe", "means", "charts", "computed", "pending", "controls", "deciding rows"),
         rows=tuple(rows),
         notes=(
-            "computed: charts on which the rules give the rule that the recipe means, of those "
-            "that are not pending; controls: adversarial controls planted, at most; deciding rows: "
-            "median.",
+            "computed: charts on which the rules give the rule that the recipe means; pending: "
+            "they give another, on a reading of notes below the bar; controls: adversarial "
+            "controls planted, at most; deciding rows: median.",
         ),
     )
 

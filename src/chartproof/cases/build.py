@@ -166,10 +166,15 @@ def write(
         tier=store.info.tier,
         cases=tuple(cases),
     )
+    save(manifest, out)
+    return manifest
+
+
+def save(manifest: CaseSet, out: Path) -> None:
+    """Write the manifest of a folder of cases, whole or not at all."""
     half = out / "cases.json.half"
     half.write_text(manifest.model_dump_json(indent=1), encoding="utf-8")
     half.replace(out / "cases.json")
-    return manifest
 
 
 def _opens(path: Path) -> bool:

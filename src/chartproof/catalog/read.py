@@ -14,6 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from chartproof.errors import SpecError, unread
+from chartproof.records.frozen import Frozen
 from chartproof.records.notes import Notes, Reading, SharedReading, Validity
 from chartproof.records.policy import Policy
 from chartproof.records.recipe import Recipes
@@ -311,6 +312,23 @@ def validity() -> Validity:
     """What has been measured of readings; nothing where nobody has measured."""
     path = ROOT / "validity.yaml"
     return read_yaml(path, Validity) if path.exists() else Validity()
+
+
+@cache
+def frozen_suite() -> Frozen:
+    """The frozen suite of the synthetic hospital.
+
+    Raises:
+        SpecError: Its manifest is no such thing.
+    """
+    path = ROOT / "suites" / "synthetic.json"
+    try:
+        return Frozen.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpecError(
+            f"{path} cannot be read: {str(error).splitlines()[0]}.",
+            remedy="Freeze a suite anew with `make suite`.",
+        ) from error
 
 
 @cache

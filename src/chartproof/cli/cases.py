@@ -52,6 +52,33 @@ def build(
 
 
 @app.command()
+def frozen(
+    home: Annotated[
+        Path, typer.Option("--in", help="Folder that gets store, cases, labels and runs.")
+    ] = Path("out/suite"),
+) -> None:
+    """Build the frozen suite: 30 cases of each scenario, the same for everybody.
+
+    Its manifest comes with chartproof: ids, patients, digests, and the development subset.
+    """
+    from chartproof.api.frozen import build as built
+    from chartproof.leaderboards.terminal import show as shown
+
+    with screen.stages() as stage:
+        table, differences = built(home, stage)
+    screen.out.print(shown(table))
+    for each in differences:
+        screen.out.print(f"[yellow]{screen.literal(each)}[/]")
+    screen.out.print(
+        f"Something is not as frozen in {home}: scores of it are of another suite."
+        if differences
+        else f"All is as frozen, and stands in {home}."
+    )
+    if differences:
+        raise typer.Exit(1)
+
+
+@app.command()
 def eligible(home: options.Home = options.HOME) -> None:
     """Count the records of a store that each scenario could be asked about."""
     from chartproof.api.steps import eligible_for

@@ -5,9 +5,10 @@ import random
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from chartproof.hospital.planting import Order, plant
 from chartproof.hospital.rows import Rows
 from chartproof.records.recipe import Exam, Medication, Needs, Planted, Recipes, Say, Sentence
 from chartproof.records.store import Coverage, Tier
+from chartproof.records.verdict import Verdict
 
 PLANTED = "planted.jsonl"
 SENTENCES = "sentences.jsonl"
@@ -70,6 +72,8 @@ class SyntheticSource(Source):
         seed: Of everything.
         per_rule: Planted patients for each rule that a recipe means to hit.
         per_recipe: Planted patients for each recipe, besides.
+        per_scenario: Planted patients for each scenario, besides: evenly over its verdicts, within
+            one over its rules, within one over its recipes.
         recipes: Of which scenarios; None takes the catalogue's.
         density: How densely ICU and orders are charted; 1 is as a nurse does.
         write: The writer of notes.
@@ -85,6 +89,7 @@ class SyntheticSource(Source):
         seed: int = 1,
         per_rule: int = 2,
         per_recipe: int = 0,
+        per_scenario: int = 0,
         recipes: Sequence[Recipes] | None = None,
         density: float = 0.6,
         write: Writer = notes.write,
@@ -96,9 +101,12 @@ class SyntheticSource(Source):
         self.recipes = catalogued() if recipes is None else list(recipes)
         self.per_rule = per_rule
         self.per_recipe = per_recipe
+        self.per_scenario = per_scenario
         self.version = f"1 seed {seed}, {patients} background, {per_rule} a rule"
         if per_recipe:
             self.version += f", {per_recipe} a recipe"
+        if per_scenario:
+            self.version += f", {per_scenario} a scenario"
         written = "".join(each.model_dump_json() for each in self.recipes)
         said = f"{self.version} {density} {_code()} {written}"
         self._print = hashlib.sha256(said.encode()).hexdigest()
@@ -154,13 +162,22 @@ class SyntheticSource(Source):
         known = scenario_ids()
         for recipes in self.recipes:
             name = recipes.scenario
-            about = scenario(name).scenario.anchor if name in known else "admission"
+            spec = scenario(name).scenario if name in known else None
+            about = spec.anchor if spec else "admission"
+            verdicts = {rule.id: rule.verdict for rule in spec.rules} if spec else {}
             by_rule: dict[str, list[Order]] = {}
             for recipe in recipes.recipes:
                 by_rule.setdefault(recipe.rule, []).append(Order(recipes, recipe, about))
             for options in by_rule.values():
                 wanted += [options[n % len(options)] for n in range(self.per_rule)]
                 wanted += options * self.per_recipe
+            by_verdict: dict[Verdict | None, list[list[Order]]] = {}
+            for rule, options in by_rule.items():
+                by_verdict.setdefault(verdicts.get(rule), []).append(options)
+            wanted += islice(
+                _in_turn([_in_turn(list(map(cycle, each))) for each in by_verdict.values()]),
+                self.per_scenario,
+            )
         random.Random(f"{self.seed} order").shuffle(wanted)
         return wanted
 
@@ -174,6 +191,11 @@ class SyntheticSource(Source):
             _Hospital(self, folder).open()
             self._folder = folder
         return self._folder
+
+
+def _in_turn(endless: Sequence[Iterator[Order]]) -> Iterator[Order]:
+    """One of each, again and again."""
+    return chain.from_iterable(zip(*endless, strict=True))
 
 
 class _Hospital:

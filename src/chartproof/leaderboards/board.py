@@ -14,10 +14,9 @@ from chartproof.leaderboards.systems import (
 )
 from chartproof.metrics.interval import DRAWS
 from chartproof.metrics.verdict import accuracy
+from chartproof.records.case import FACTUAL
 from chartproof.records.scored import Scored
 from chartproof.records.table import Table
-
-FACTUAL = "factual"
 
 
 def tables(runs: Sequence[Scored], *, draws: int = DRAWS) -> list[Table]:

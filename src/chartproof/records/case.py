@@ -3,6 +3,9 @@
 from chartproof.records.record import Document, Record
 from chartproof.records.store import Tier
 
+FACTUAL = "factual"
+"""The arm of the record as it stands."""
+
 
 class Anchor(Record):
     """Who and which encounter a question is about. MIMIC identifiers.
@@ -25,12 +28,15 @@ class Case(Document):
         anchor: The patient, and where the scenario needs it the admission and the stay.
         charts: Arm → file name below `charts/` of the case set. The arm `factual` is the record
             as it stands; any other is a counterfactual. File names are opaque.
+        development: Whether it is of the development subset: at most two cases of each verdict of
+            a scenario, for what is run many times over. It says nothing of which verdict.
     """
 
     id: str
     scenario: str
     anchor: Anchor
     charts: dict[str, str]
+    development: bool = False
 
 
 class CaseSet(Document):

@@ -23,6 +23,8 @@ class Ruling(Document):
     Attributes:
         rule: Id of the rule that matched, None while a fact is pending.
         pending: Why there is no verdict: facts whose reader is not good enough.
+        confirmed: Why it would be pending, had not the author of this invented chart meant it to
+            hit the same rule.
         deciding: Rows behind the facts of the matched rule.
         against: Rows behind the facts that made earlier rules false.
         facts: Name → value and rows, of the reading that decided.
@@ -39,6 +41,7 @@ class Ruling(Document):
     rule: str | None
     verdict: Verdict | None
     pending: str | None = None
+    confirmed: str | None = None
     deciding: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
     facts: dict[str, Evidence] = Field(default_factory=dict)

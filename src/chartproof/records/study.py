@@ -18,6 +18,7 @@ class Study(Document):
     Attributes:
         cases: Folder of a case set.
         scenarios: Only these; empty takes all.
+        development: Only cases of the development subset.
         arms: Arms to run; `factual` is the record as it stands.
         policies: Folder of a site's own policies, read instead of the home's `policies/`.
         shell: Whether systems may run Python in a jail. Off unless asked for, so that a run does
@@ -29,6 +30,7 @@ class Study(Document):
     cases: str
     systems: tuple[str, ...] = Field(min_length=1)
     scenarios: tuple[str, ...] = ()
+    development: bool = False
     arms: tuple[str, ...] = ("factual",)
     attempts: int = Field(default=1, ge=1)
     prompt: str = "audit-v1"

@@ -117,11 +117,14 @@ def evaluate(
     *,
     validity: Validity | None = None,
     require_validated: bool = False,
+    meant: str | None = None,
 ) -> Ruling:
     """The rules' answer on a chart.
 
     `validity` is what has been measured of note readings, None reads the catalogue's; with
-    `require_validated` a reading that nobody has measured counts as weak.
+    `require_validated` a reading that nobody has measured counts as weak. `meant` is the rule that
+    the author of an invented chart meant it to hit, None for a chart of anybody else: where the
+    rules give that one too, two ways lead to it, and no weak reading leaves it pending.
 
     Raises:
         SpecError: The scenario's files do not fit the chart, or a predicate is NULL.
@@ -141,6 +144,8 @@ def evaluate(
         reason = _pending(db, folder.scenario, ruling, without, _readable(db, folder, weak))
         if reason is None:
             return ruling
+        if ruling.rule == meant:
+            return ruling.model_copy(update={"confirmed": reason})
         return ruling.model_copy(update={"rule": None, "verdict": None, "pending": reason})
     finally:
         db.close()

@@ -68,6 +68,7 @@ def tasks(
         )
         for case in cases
         if not study.scenarios or case.scenario in study.scenarios
+        if case.development or not study.development
         for arm in study.arms
         if arm in case.charts
         for attempt in range(1, study.attempts + 1)
