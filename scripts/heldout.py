@@ -22,7 +22,7 @@ from chartproof.errors import SpecError
 from chartproof.records.notes import Measured, Reading, Validity
 from chartproof.records.record import Record
 from chartproof.rules.drugs import drugs, groups, ingredients, named
-from chartproof.rules.engine import macros
+from chartproof.rules.formulas import define
 from chartproof.rules.passages import sections
 from chartproof.rules.readers import note_rows
 
@@ -216,7 +216,7 @@ def sentence(reading: Reading, item: Item, values: Sequence[str]) -> Score:
 def _clock(written: str) -> str:
     """A time as facts.sql understands it."""
     with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(macros())
+        define(db)
         row = db.execute("select left(clock_time($w)::varchar, 5)", {"w": written}).fetchone()
     return str(row[0]) if row and row[0] is not None else written
 

@@ -12,7 +12,7 @@ from tests.rules.ward import HADM, STAY, Ward, at
 from chartproof.records.notes import Reading
 from chartproof.rules import intents, medications
 from chartproof.rules.drugs import aliases, drugs, groups, ingredients, named, tabulate
-from chartproof.rules.engine import macros
+from chartproof.rules.formulas import define
 from chartproof.rules.statements import Note
 
 LISTS = ("admission_medications", "discharge_medications")
@@ -134,7 +134,7 @@ def test_the_names_of_a_chart_become_a_table() -> None:
 )
 def test_what_counts_as_an_administration(event: str, given_: bool) -> None:
     with duckdb.connect() as db:
-        db.execute(macros())
+        define(db)
         assert db.execute("select administered(?)", [event]).fetchone() == (given_,)
 
 

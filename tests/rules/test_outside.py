@@ -21,7 +21,7 @@ from medcalc.mdrd_gfr import mrdr_gfr_explanation  # pyright: ignore[reportMissi
 
 from chartproof.catalog.read import scenario
 from chartproof.rules.decide import Outcome, decide
-from chartproof.rules.engine import macros
+from chartproof.rules.formulas import define
 from chartproof.rules.state import complete
 
 CREATININE = (0.4, 0.7, 0.8, 0.9, 1.0, 1.3, 2.1, 4.7, 9.9)
@@ -36,7 +36,7 @@ def asked(function: Any, **given: Any) -> float:
 def formula(sql: str, rows: Sequence[tuple[float, int, str]]) -> list[float]:
     """A macro for creatinine, age and sex."""
     with duckdb.connect() as db:
-        db.execute(macros())
+        define(db)
         return [
             float(found[0])
             for creatinine, age, sex in rows
@@ -51,7 +51,7 @@ def formula(sql: str, rows: Sequence[tuple[float, int, str]]) -> list[float]:
 def outcomes(id_: str, states: Sequence[Mapping[str, Any]]) -> list[Outcome]:
     spec = scenario(id_).scenario
     with duckdb.connect() as db:
-        db.execute(macros())
+        define(db)
         return decide(db, spec, [complete(spec, state) for state in states])
 
 

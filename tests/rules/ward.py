@@ -1,7 +1,9 @@
 """A tiny chart in memory: the 41 tables, and short words to put invented rows into them."""
 
+import weakref
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -17,20 +19,45 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text if len(text) > 8 else f"2150-01-{text}")
 
 
+_number = count(1)
+
+
+@cache
+def _empty() -> duckdb.DuckDBPyConnection:
+    """The database of all wards, planned as a chart's is. To make the tables anew takes longer."""
+    db = duckdb.connect(config={"threads": 1, "async_threads": 0})
+    db.execute("set disabled_optimizers = 'join_order'; attach ':memory:' as empty; use empty")
+    for spec in tables().values():
+        columns = ", ".join(f'"{name}" {type_}' for name, type_ in spec.columns.items())
+        ref = ", row_ref VARCHAR" if spec.per_patient else ""
+        db.execute(f"create table {spec.name} ({columns}{ref})")
+    db.execute("use memory")
+    return db
+
+
+def _leave(name: str, db: duckdb.DuckDBPyConnection) -> None:
+    db.execute("use memory")
+    db.close()
+    _empty().execute(f"detach {name}")
+
+
 class Ward:
     """One invented patient. Every row's reference is readable: `labevents:1`."""
 
     def __init__(self, subject_id: int = SUBJECT) -> None:
         self.subject_id = subject_id
-        self.db = duckdb.connect(config={"threads": 1})
+        self.name = f"ward{next(_number)}"
         self.ids = count(1)
-        for spec in tables().values():
-            columns = ", ".join(f'"{name}" {type_}' for name, type_ in spec.columns.items())
-            ref = ", row_ref VARCHAR" if spec.per_patient else ""
-            self.db.execute(f"create table {spec.name} ({columns}{ref})")
+        _empty().execute(
+            f"attach ':memory:' as {self.name}; copy from database empty to {self.name} (schema)"
+        )
+        self.db = self.cursor()
+        weakref.finalize(self, _leave, self.name, self.db)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        return self.db.cursor()
+        cursor = _empty().cursor()
+        cursor.execute(f"use {self.name}")
+        return cursor
 
     def add(self, table: str, **cells: Any) -> str:
         """Insert a row; returns its reference."""

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import duckdb
-
 from chartproof.api import steps
 from chartproof.catalog.read import ScenarioFolder
 from chartproof.errors import SpecError
@@ -15,7 +13,7 @@ from chartproof.records.scenario import Scenario
 from chartproof.records.scored import GradedItem, Scored
 from chartproof.records.table import Cell, Table
 from chartproof.rules.decide import decide
-from chartproof.rules.engine import macros
+from chartproof.rules.formulas import apart
 from chartproof.rules.state import complete
 
 NOTICED = "notice"
@@ -87,8 +85,7 @@ def _rules(home: Path, folder: ScenarioFolder) -> tuple[int, list[_Row]]:
         )
     found: list[_Row] = []
     of = Cell(text=f"{len(states)} cases", value=len(states))
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(macros())
+    with apart() as db:
         before = [each.rule.verdict for each in decide(db, scenario, states)]
         for place, what, altered in _alterations(scenario):
             try:

@@ -9,6 +9,7 @@ import duckdb
 
 from chartproof.errors import SpecError
 from chartproof.records.scenario import Rule, Scenario
+from chartproof.rules.formulas import define
 from chartproof.rules.state import literal
 
 
@@ -44,6 +45,7 @@ def decide(
         f"select [{rules}], [{applies}]::boolean[], {columns} "
         f"from {_derived(scenario, states)} order by n"
     )
+    define(db, query)
     try:
         rows = db.execute(query).fetchall()
     except duckdb.Error as error:
@@ -81,8 +83,10 @@ def holds(
     Raises:
         SpecError: It cannot be evaluated, or is NULL.
     """
+    query = f"select ({predicate}) from {_derived(scenario, [state])}"
+    define(db, query)
     try:
-        row = db.execute(f"select ({predicate}) from {_derived(scenario, [state])}").fetchone()
+        row = db.execute(query).fetchone()
     except duckdb.Error as error:
         raise SpecError(
             f"{scenario.id}: `{predicate}` cannot be evaluated ({str(error).splitlines()[0]}).",

@@ -41,8 +41,6 @@ reference is pending, without rule or verdict, if
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
 from typing import Any, Protocol, cast
 
 import duckdb
@@ -56,6 +54,7 @@ from chartproof.records.notes import Reading, Validity
 from chartproof.records.scenario import Rule, Scenario
 from chartproof.rules.decide import Outcome, decide
 from chartproof.rules.drugs import tabulate
+from chartproof.rules.formulas import apart, define
 from chartproof.rules.readers import note_rows
 from chartproof.rules.sample import Sampler
 from chartproof.rules.state import checked, complete, plain
@@ -131,7 +130,7 @@ def evaluate(
     """
     db = chart.cursor()
     try:
-        db.execute(macros())
+        define(db, folder.facts_sql, *folder.scenario.anchors.values())
         if "drug_name" in folder.facts_sql:
             tabulate(db)
         noted = note_rows(db, folder.notes)
@@ -159,8 +158,7 @@ def from_facts(folder: ScenarioFolder, facts: Mapping[str, Any]) -> Ruling:
     """
     scenario = folder.scenario
     state = complete(scenario, facts)
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(macros())
+    with apart() as db:
         outcome = decide(db, scenario, [state])[0]
     evidence = {
         fact.name: Evidence(value=plain(state[fact.name]), rows=(), tables=fact.tables)
@@ -174,12 +172,6 @@ def from_facts(folder: ScenarioFolder, facts: Mapping[str, Any]) -> Ruling:
         derived=cast("dict[str, Any]", plain(outcome.derived)),
         applies=outcome.applies,
     )
-
-
-@cache
-def macros() -> str:
-    """The formulas that scenarios share, as temporary macros."""
-    return (files("chartproof.rules") / "macros.sql").read_text(encoding="utf-8")
 
 
 def _ruling(

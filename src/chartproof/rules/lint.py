@@ -15,7 +15,8 @@ from chartproof.records.notes import Validity
 from chartproof.records.scenario import Criterion, Scenario
 from chartproof.rules.bare import SOMEBODY, Bare, bare
 from chartproof.rules.decide import decide
-from chartproof.rules.engine import OFFSET, UNITS, evaluate, macros
+from chartproof.rules.engine import OFFSET, UNITS, evaluate
+from chartproof.rules.formulas import apart
 from chartproof.rules.readers import READERS
 from chartproof.rules.sample import Sampler
 from chartproof.rules.spans import spans
@@ -375,8 +376,7 @@ def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault
     scenario = at.scenario
     sampler = Sampler(scenario, seed)
     reached: set[str] = set()
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(macros())
+    with apart() as db:
         for start in range(0, states, _AT_ONCE):
             if brief and len(reached) == len(scenario.rules):
                 return

@@ -4,14 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
-import duckdb
-
 from chartproof.catalog.read import ScenarioFolder
 from chartproof.records.case import Anchor
 from chartproof.records.label import Ruling
 from chartproof.records.scenario import PolicyTwin, Scenario, Twin
 from chartproof.rules.decide import holds
-from chartproof.rules.engine import macros
+from chartproof.rules.formulas import apart
 from chartproof.rules.state import complete
 
 
@@ -35,8 +33,7 @@ def fitting(scenario: Scenario, twins: Iterable[AnyTwin], ruling: Ruling) -> tup
     if not begun:
         return ()
     state = complete(scenario, {name: each.value for name, each in ruling.facts.items()})
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.execute(macros())
+    with apart() as db:
         return tuple(each for each in begun if holds(db, scenario, each.given, state))
 
 
