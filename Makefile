@@ -6,7 +6,7 @@ MEDS ?= ../shared/mimic/demo_meds
 # What the wire tests bring: clients and programs of others, apart from the package.
 WIRE := .wire/venv/bin/python
 
-.PHONY: demo demo-real test test-wire proofs check bench bench-full validity clean help
+.PHONY: demo demo-real test test-wire proofs check bench bench-full validity suite clean help
 
 help: ## Show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ bench-full: .venv/tested ## The same at full scale, 26 million rows, and beside 
 
 validity: .venv/tested ## Measure the readings of notes on held-out sentences (docs/validity.md)
 	$(BIN)/python scripts/validity.py
+
+suite: .venv/tested ## Freeze the suite of 30 cases a scenario anew (some minutes)
+	$(BIN)/python scripts/suite.py
 
 clean: ## Remove what was made
 	rm -rf .venv .wire out

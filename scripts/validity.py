@@ -103,7 +103,8 @@ from it. A reference verdict that rests on a reading is worth no more than the r
 measured on sentences it was not made for, by the code that reads notes for a verdict. A reading
 below **{figures().bar}** on recall or precision decides nothing: a case whose verdict rests on it is *reference
 pending* and is left out of every score that needs a reference (`rules/engine.py` tells when
-exactly; a case that the tables decide keeps its verdict).
+exactly; a case that the tables decide keeps its verdict, and so does a chart that the synthetic
+hospital made to hit the very rule that is found: there two ways lead to it).
 
 ## The sentences
 

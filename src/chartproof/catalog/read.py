@@ -323,8 +323,8 @@ def frozen_suite() -> Frozen:
     """
     path = ROOT / "suites" / "synthetic.json"
     try:
-        return Frozen.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return Frozen.model_validate_json(read_text(path))
+    except ValueError as error:
         raise SpecError(
             f"{path} cannot be read: {str(error).splitlines()[0]}.",
             remedy="Freeze a suite anew with `make suite`.",

@@ -18,6 +18,10 @@ def run(
     n: Annotated[
         int | None, typer.Option("--n", min=1, help="At most so many cases of each scenario.")
     ] = None,
+    development: Annotated[
+        bool | None,
+        typer.Option("--development", help="Only cases of the development subset."),
+    ] = None,
     attempts: Annotated[int | None, typer.Option(min=1, help="Attempts for each case.")] = None,
     shell: Annotated[
         bool | None,
@@ -56,6 +60,7 @@ def run(
         given = {"id": "ad-hoc", "cases": "cases", "systems": tuple(system or ())}
     changes = {
         "scenarios": tuple(scenario) if scenario else None,
+        "development": development,
         "attempts": attempts,
         "shell": shell,
     }
