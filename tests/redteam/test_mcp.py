@@ -261,7 +261,7 @@ def test_a_run_that_floods_its_door_is_told_to_wait_and_the_other_is_answered(
         gateway_call = mine.gateway.call
 
         def waits(name: str, arguments: Any) -> str:
-            slow.wait(30)
+            slow.wait(300)
             return gateway_call(name, arguments)
 
         mine.gateway.call = waits
