@@ -29,7 +29,7 @@ def test_a_case_tells_nothing_of_rule_or_stratum(store: Store, tmp_path: Path) -
     made = build(store, [(scenario(RENAL), ANCHOR)], tmp_path, name="x")
     (one,) = made.cases
     assert one.id.startswith(f"{RENAL}-")
-    assert set(one.model_dump()) == {"schema", "id", "scenario", "anchor", "charts"}
+    assert set(one.model_dump()) == {"schema", "id", "scenario", "anchor", "charts", "development"}
     assert load(tmp_path) == made
 
 
