@@ -10,10 +10,8 @@ from tests.rules.asked import Asked
 from tests.rules.ward import HADM, SUBJECT, Ward, at
 
 from chartproof.catalog.read import scenario
-from chartproof.chart.edits import apply
 from chartproof.records.case import Anchor
 from chartproof.rules.engine import from_facts
-from chartproof.rules.twins import applicable, bindings
 
 FOLDER = scenario("he-precipitant")
 ANCHOR = Anchor(subject_id=SUBJECT, hadm_id=HADM)
@@ -349,10 +347,4 @@ def test_a_twin_gives_the_verdict_that_it_declares(twin_id: str) -> None:
         made = image(ward(f"{HE}\nParacentesis was not performed.", tapped=False), "Large ascites.")
     else:
         made = ward(i50971=2.5) if twin_id == "C6" else ward()
-    before = ruling(made)
-    twin = next(each for each in applicable(FOLDER, before) if each.id == twin_id)
-    touched = apply(made.db, twin.edits, subject_id=SUBJECT, bind=bindings(ANCHOR, before))
-    assert any(each.rows for each in touched)
-    after = ruling(made)
-    assert after.verdict == twin.to_verdict
-    assert (after.verdict != before.verdict) == twin.must_flip
+    ASKED.check_twin(twin_id, made)
