@@ -23,6 +23,10 @@ RECIPES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("a-new-creatinine", "left-open"),
     ),
     "discharge-audit": ((),),
+    "eol-goal-concordance": (
+        ("intubated-against-the-decision", "intubated-before-the-decision"),
+        ("resuscitated-against-the-order",),
+    ),
     "anticoag-reversal": (("both-in-time", "nothing-given"), ("complex-alone", "vitamin-alone")),
     "hf-gdmt": ((),),
     "he-precipitant": ((), ("tap-planned",)),
