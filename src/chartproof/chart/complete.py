@@ -53,15 +53,12 @@ def complete(
             row[column] = bind.get(expression[1:])
         else:
             left[column] = expression
-    row |= _evaluated(db, table, left, row)
-    cells = _relation(table, row)
-    found = db.execute(f"select {stem(table)} from ({cells})", row).fetchall()
-    ref = _distinct(db, table, found[0][0])
-    db.execute(
-        f"insert into {table.name} by name select *, $ref as row_ref from ({cells})",
-        {**row, "ref": ref},
-    )
-    return ref
+    more, ref = _evaluated(db, table, left, row)
+    row |= more
+    row["row_ref"] = _distinct(db, table, ref)
+    values = ", ".join(f"${name}::{table.columns.get(name, 'VARCHAR')}" for name in row)
+    db.execute(f"insert into {table.name} ({', '.join(row)}) values ({values})", row)
+    return str(row["row_ref"])
 
 
 def _relation(table: TableSpec, row: Mapping[str, Any]) -> str:
@@ -77,16 +74,18 @@ def _evaluated(
     table: TableSpec,
     expressions: Mapping[str, str],
     row: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What the expressions give, each over the row with those before it, in one statement."""
-    if not expressions:
-        return {}
+) -> tuple[dict[str, Any], str]:
+    """What the expressions give, each over the row with those before it, and the row's reference.
+
+    In one statement: to plan it takes longer than to run it.
+    """
     relation = _relation(table, row)
     for column, expression in expressions.items():
         cell = f"({expression})::{table.columns[column]} as {column}"
         relation = f"select * replace ({cell}) from ({relation}) as new"
-    found = db.execute(f"select {', '.join(expressions)} from ({relation})", dict(row)).fetchall()
-    return dict(zip(expressions, found[0], strict=True))
+    asked = ", ".join([*expressions, stem(table)])
+    *found, ref = db.execute(f"select {asked} from ({relation})", dict(row)).fetchall()[0]
+    return dict(zip(expressions, found, strict=True)), ref
 
 
 def _identifier(
@@ -101,22 +100,23 @@ def _identifier(
             {"subject": subject_id},
         ).fetchall()[0][0]
         return f"{subject_id}{middle}-{last + 1}"
-    # from a number within the range of those that are there, the first that is free; a walk would
-    # be long where the numbers lie close
+    # from a number within the range of those that are there, the first that is free
+    low, high = db.execute(
+        f"select coalesce(min({column}), 70000000), coalesce(max({column}), 79000000) "
+        f"from {table.name}"
+    ).fetchall()[0]
+    start = low + int(salt[:12], 16) % max(high - low, 1000)
+    free = db.execute(
+        f"select count(*) filter ({column} = $start) = 0 from {table.name}",
+        {"start": start},
+    ).fetchall()[0][0]
+    if free:
+        return start
+    # a walk would be long where the numbers lie close
     return db.execute(
-        f"""
-        with span as (
-            select
-                coalesce(min({column}), 70000000) as low,
-                coalesce(max({column}), 79000000) as high
-            from {table.name}),
-        start as (select low + $draw::bigint % greatest(high - low, 1000) as id from span)
-        select min(id) from (
-            select id from start
-            union all select {column} + 1 from {table.name}, start where {column} >= start.id)
-        where id not in (select {column} from {table.name} where {column} is not null)
-        """,
-        {"draw": int(salt[:12], 16)},
+        f"select min({column}) + 1 from {table.name} where {column} >= $start "
+        f"and {column} + 1 not in (select {column} from {table.name} where {column} is not null)",
+        {"start": start},
     ).fetchall()[0][0]
 
 
