@@ -215,6 +215,15 @@ def test_workers_of_a_study_are_given_the_shell(tmp_path: Path, chart: Path, she
     assert {cell.digests["shell"] for cell in found} == {shell.digest()}
 
 
+def test_a_study_of_the_development_subset_takes_its_cases_alone(
+    tmp_path: Path, chart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = CASES[0].model_copy(update={"development": True})
+    monkeypatch.setitem(globals(), "CASES", [chosen, *CASES[1:]])
+    assert {task.case.id for task in planned(tmp_path, chart, development=True)} == {chosen.id}
+    assert len({task.case.id for task in planned(tmp_path, chart)}) == len(CASES)
+
+
 def test_an_unknown_system_is_refused_before_anything_runs(tmp_path: Path, chart: Path) -> None:
     with pytest.raises(SpecError, match="no system `carefull`"):
         planned(tmp_path, chart, systems=("carefull",))

@@ -270,7 +270,8 @@ def run(
     )
     if not todo:
         raise SpecError(
-            "The study has no cells: no case fits its scenarios and arms.",
+            "The study has no cells: no case fits its scenarios and arms"
+            + (", or none of them is of the development subset." if study.development else "."),
             remedy="`chartproof cases show` lists the cases.",
         )
     refuse_faulty(sorted({task.case.scenario for task in todo}))

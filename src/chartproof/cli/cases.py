@@ -138,7 +138,7 @@ def show(
             continue
         ids = case.anchor
         row = [case.id, str(ids.subject_id), str(ids.hadm_id or "–"), str(ids.stay_id or "–")]
-        row.append(", ".join(case.charts))
+        row += [", ".join(case.charts), "yes" if case.development else "–"]
         if reference:
             label = known.get((case.id, "factual"))
             if label is None:
@@ -147,7 +147,7 @@ def show(
                 by = "imported" if label.given else label.ruling.rule or "–"
                 row += [by, label.verdict.value if label.verdict else "pending"]
         rows.append(row)
-    columns = ["case", "subject_id", "hadm_id", "stay_id", "arms"]
+    columns = ["case", "subject_id", "hadm_id", "stay_id", "arms", "development"]
     screen.table(
         f"{manifest.id} · {len(rows)} cases · {manifest.tier} data",
         columns + (["rule", "reference"] if reference else []),
