@@ -35,7 +35,7 @@ def freeze(
         stage: Shows progress.
     """
     source = SyntheticSource(patients=patients, seed=seed, per_rule=0, per_scenario=per_scenario)
-    fingerprint = source.fingerprint("")
+    fingerprint = source.fingerprint("patients")
     info = build_store(source, home, stage)
     cases, _ = draw_cases(
         home, per_scenario=per_scenario, seed=seed, progress=stage("Cut charts, apply rules")
@@ -100,7 +100,7 @@ def ask_hospital(frozen: Frozen) -> None:
     source = SyntheticSource(
         patients=frozen.patients, seed=frozen.seed, per_rule=0, per_scenario=frozen.per_scenario
     )
-    if (source.fingerprint(""), _scenarios()) != (frozen.source, frozen.scenarios):
+    if (source.fingerprint("patients"), _scenarios()) != (frozen.source, frozen.scenarios):
         raise SpecError(
             f"This is not what the suite {frozen.id} was frozen of: scenarios, or recipes, data or "
             "code of the hospital have changed, or there are scenarios of your own.",
