@@ -68,7 +68,7 @@ def frozen(
         table, differences = built(home, stage)
     screen.out.print(shown(table))
     for each in differences:
-        screen.out.print(f"[yellow]{screen.literal(each)}[/]")
+        screen.out.print(each, style="yellow")
     screen.out.print(
         f"Something is not as frozen in {home}: scores of it are of another suite."
         if differences

@@ -103,7 +103,7 @@ def tool(
             shell=shell() if name == "python" else None,
             policies=corpus_of(home, policies),
         )
-        screen.out.print(made.answer.text, markup=False, highlight=False, soft_wrap=True)
+        screen.out.print(made.answer.text, highlight=False, soft_wrap=True)
         if opened.audit:
             account(opened.audit)
         if made.refused:
@@ -119,13 +119,13 @@ def account(audit: Any) -> None:
     )
     warn = screen.out.print
     for n in audit.without_effect:
-        warn(f"[yellow]Edit {n} touches nothing: no difference to test.[/]")
+        warn(f"Edit {n} touches nothing: no difference to test.", style="yellow")
     if audit.changed_facts is not None:
         facts = ", ".join(audit.changed_facts)
         if facts:
             warn(f"Facts that changed: {facts}")
         elif not audit.is_noop:
-            warn("[yellow]Rows changed and no fact did: a semantic no-op.[/]")
+            warn("Rows changed and no fact did: a semantic no-op.", style="yellow")
     if audit.residuals:
         screen.table(
             "Mentions of the old fact that remain",

@@ -53,10 +53,10 @@ def show(
         raise SpecError(f"There is no policy `{id_}`.", remedy=f"Known: {', '.join(known)}.")
     policy = known[id_]
     for line in (policy.title, f"{policy.body} · {policy.year} · {policy.source}"):
-        screen.out.print(screen.literal(line), highlight=False, soft_wrap=True)
+        screen.out.print(line, highlight=False, soft_wrap=True)
     screen.out.print(f"sha256 {policy.digest}\n", highlight=False, soft_wrap=True)
     for n, line in enumerate(policy.lines, start=1):
-        screen.out.print(f"L{n:<5}{screen.literal(line)}", highlight=False, soft_wrap=True)
+        screen.out.print(f"L{n:<5}{line}", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -93,11 +93,11 @@ def add(
         )
     policy = added.policy
     screen.out.print(
-        f"{screen.literal(policy.title)}: {len(policy.lines)} lines in "
-        f"{len(policy.sections)} sections, cited as \\[policy: {policy.id} L1-L2].",
+        f"{policy.title}: {len(policy.lines)} lines in "
+        f"{len(policy.sections)} sections, cited as [policy: {policy.id} L1-L2].",
         soft_wrap=True,
     )
-    screen.out.print(screen.literal(str(added.path)), soft_wrap=True)
+    screen.out.print(str(added.path), soft_wrap=True)
     if not added.made.losses:
         screen.out.print("Nothing is known to be lost.")
         return
@@ -107,7 +107,7 @@ def add(
         [_row(loss) for loss in added.made.losses],
     )
     told = f"Also in {record_of(added.path)}. Correct the Markdown where it matters."
-    screen.out.print(screen.literal(told), soft_wrap=True)
+    screen.out.print(told, soft_wrap=True)
 
 
 def _row(loss: "Loss") -> list[str]:
@@ -129,7 +129,7 @@ def lint(
     found = [(file, each) for file in files for each in astray(read_text(file), known)]
     for file, each in found:
         told = f"{file}, line {each.line}: [{each.citation}] {each.what}."
-        screen.out.print(screen.literal(told), highlight=False, soft_wrap=True)
+        screen.out.print(told, highlight=False, soft_wrap=True)
     if found:
         screen.complain(
             f"{len(found)} citations lead nowhere.", "`chartproof policy show ID` numbers lines."

@@ -77,13 +77,13 @@ def run(
         )
     loose = next((cell.jail for cell in cells if cell.jail.startswith("off")), "")
     if loose:
-        screen.out.print(f"[dim]The systems' programs ran without a jail, {loose}[/]")
+        screen.out.print(f"The systems' programs ran without a jail, {loose}", style="dim")
     failed = [cell for cell in cells if cell.outcome != "reported"]
     screen.out.print(f"{len(cells)} runs stand in {home / 'runs' / asked.id}.")
     for cell in failed[:10]:
         told = f"{cell.system} on {cell.case}: {cell.outcome}, {cell.reason}"
-        screen.out.print(f"[yellow]{screen.literal(told)}[/]")
-    screen.out.print("Grade them with [bold]chartproof report[/].")
+        screen.out.print(told, style="yellow")
+    screen.out.print("Grade them with `chartproof report`.")
 
 
 def _home(study: Path, cases: str) -> Path:

@@ -52,7 +52,8 @@ def show(id_: Annotated[str, typer.Argument(metavar="SCENARIO", help=WHICH)]) ->
     spec = scenario(id_).scenario
     screen.out.rule(f"{spec.id} · {spec.title}")
     reviewed = "reviewed by clinicians" if spec.clinically_reviewed else "not clinically reviewed"
-    screen.out.print(f"{spec.query}\n\n[dim]{spec.specialty} · {reviewed}[/]\n", soft_wrap=True)
+    screen.out.print(f"{spec.query}\n", soft_wrap=True)
+    screen.out.print(f"{spec.specialty} · {reviewed}\n", style="dim", soft_wrap=True)
     screen.table(
         "Facts",
         ["fact", "type", "meaning"],
@@ -106,7 +107,7 @@ def lint(
         for each in faults(folder):
             count += 1
             told = f"{folder.id}/{each.place}: {each.what} {each.remedy}"
-            screen.out.print(screen.literal(told), highlight=False, soft_wrap=True)
+            screen.out.print(told, highlight=False, soft_wrap=True)
     if count:
         screen.complain(
             "1 fault was found." if count == 1 else f"{count} faults were found.",
@@ -271,7 +272,7 @@ def review(
         for row in table.rows:
             for revision in (row[-1].why or "").split("; "):
                 if revision:
-                    screen.out.print(screen.literal(f"{row[0].text}: {revision}"), soft_wrap=True)
+                    screen.out.print(f"{row[0].text}: {revision}", soft_wrap=True)
 
 
 @app.command()
@@ -312,9 +313,9 @@ def verdict(
                 remedy=f"Use `chartproof scenario verdict {opened.case.scenario}`.",
             )
         if opened.before:
-            screen.out.print("[bold]Before the edits[/]")
+            screen.out.print("Before the edits", style="bold")
             ruled(opened.before)
-            screen.out.print("[bold]After the edits[/]")
+            screen.out.print("After the edits", style="bold")
         ruled(opened.ruling())
         if opened.audit:
             from chartproof.cli.chart import account

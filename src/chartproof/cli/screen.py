@@ -1,13 +1,13 @@
 """What the command line shows: tables, progress, complaints."""
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from io import StringIO
+from typing import Any
 
 from rich import box
-from rich.console import Console, RenderableType
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,24 +16,54 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
-
-out = Console()
-err = Console(stderr=True)
-
+from rich.text import Text
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a terminal may obey, but for line feeds and tabs."""
 
 
-def literal(text: str) -> str:
-    """Text from outside, to be printed as it stands: no markup, nothing that a terminal obeys."""
-    return escape(_CONTROL.sub("\ufffd", text))
+class Literal(Console):
+    """A console that prints text as it stands, whoever wrote it: what is bold is told by `style`.
+
+    Square brackets and names between colons mean nothing, and nothing that a terminal would obey
+    reaches it.
+    """
+
+    def __init__(self, *, stderr: bool = False, picture: bool = False) -> None:
+        super().__init__(
+            stderr=stderr,
+            markup=False,
+            emoji=False,
+            record=picture,
+            width=136 if picture else None,
+            file=StringIO() if picture else None,
+        )
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Text to be measured and printed: what a terminal may obey has a sign in its place."""
+        return super().render_str(_CONTROL.sub("\ufffd", text), **how)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what is printed, without what a terminal may obey but rich did not mean."""
+        for each in super().render(renderable, options):
+            if each.control is None and _CONTROL.search(each.text):
+                yield each._replace(text=_CONTROL.sub("\ufffd", each.text))
+            else:
+                yield each
+
+
+out = Literal()
+err = Literal(stderr=True)
 
 
 def complain(what: str, remedy: str) -> None:
     """Say what happened, then what to do."""
-    err.print(f"[bold red]{literal(what)}[/]\n{literal(remedy)}", soft_wrap=True)
+    err.print(what, style="bold red", soft_wrap=True)
+    err.print(remedy, soft_wrap=True)
 
 
 SHORT = 24
@@ -56,13 +86,13 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
         whole = max(longest, len(column)) if longest <= SHORT else None
         made.add_column(column, overflow="fold", min_width=whole)
     for row in rows:
-        made.add_row(*map(literal, row))
+        made.add_row(*row)
     out.print(made, crop=False)
 
 
 def picture(shown: RenderableType) -> str:
     """What the terminal would show, as SVG."""
-    recorder = Console(record=True, width=136, file=StringIO())
+    recorder = Literal(picture=True)
     recorder.print(shown)
     drawn = recorder.export_svg(title="chartproof", unique_id="leaderboard")
     return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # loads nothing from afar
@@ -75,7 +105,7 @@ def stages() -> Generator[Callable[[str], Callable[[int, int], None]]]:
     Nothing is drawn before something is told, so that a refusal stands alone.
     """
     bar = Progress(
-        TextColumn("{task.description:<28}"),
+        TextColumn("{task.description:<28}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

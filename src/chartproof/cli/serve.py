@@ -119,7 +119,7 @@ def _account(session: "Session") -> None:
     rows = sum(len(each.rows) for each in session.audit.touched)
     screen.err.print(f"{session.case.id}: the edits touched {rows} rows.")
     for n in session.audit.without_effect:
-        screen.err.print(f"[yellow]Edit {n} touches nothing: no difference to test.[/]")
+        screen.err.print(f"Edit {n} touches nothing: no difference to test.", style="yellow")
 
 
 def _over_stdio(session: "Session") -> None:
@@ -141,8 +141,9 @@ def _over_http(
     where = Tcp(*address)
     if not where.is_loopback:
         screen.err.print(
-            f"[yellow]{where.host} can be reached from other machines. Tokens and records travel "
-            "unencrypted: put a proxy with TLS before it, or listen at 127.0.0.1.[/]"
+            f"{where.host} can be reached from other machines. Tokens and records travel "
+            "unencrypted: put a proxy with TLS before it, or listen at 127.0.0.1.",
+            style="yellow",
         )
     with Endpoint(where, names) as endpoint:
         file = config or home / f"mcp-{endpoint.port}.json"

@@ -85,7 +85,7 @@ def build(
         f"{info.tier} data, in {home / 'store'}."
     )
     for warning in info.warnings:
-        screen.out.print(f"[yellow]{screen.literal(warning)}[/]")
+        screen.out.print(warning, style="yellow")
 
 
 @app.command()
@@ -109,7 +109,7 @@ def show(home: options.Home = options.HOME) -> None:
     for table in tables(store):
         screen.out.print(shown(table))
     for warning in store.info.warnings:
-        screen.out.print(f"[yellow]{screen.literal(warning)}[/]")
+        screen.out.print(warning, style="yellow")
 
 
 @app.command()

@@ -37,12 +37,10 @@ def verify(runs: Runs = None, every: All = False, home: options.Home = options.H
     )
     for each in found:
         if each.notes and (each.state in _TOLD or len(found) == 1):
-            screen.out.print(
-                f"{each.folder}: {'; '.join(each.notes)}", markup=False, soft_wrap=True
-            )
+            screen.out.print(f"{each.folder}: {'; '.join(each.notes)}", soft_wrap=True)
     faults = [(each.folder, fault) for each in found for fault in each.faults]
     for folder, fault in faults[:SHOWN]:
-        screen.out.print(f"{folder}/{fault}", markup=False, highlight=False, soft_wrap=True)
+        screen.out.print(f"{folder}/{fault}", highlight=False, soft_wrap=True)
     _rest(len(faults))
     if faults:
         screen.complain(
@@ -101,20 +99,20 @@ def replay(
     for why in sorted({p.why for p in passed}):
         calls = [p for p in passed if p.why == why]
         tools = ", ".join(sorted({p.tool for p in calls}))
-        screen.out.print(f"not repeatable: {len(calls)} of {tools}: {why}", markup=False)
+        screen.out.print(f"not repeatable: {len(calls)} of {tools}: {why}")
     for each in found:
         if each.notes and len(found) == 1:
             told = f"{each.folder}: {'; '.join(each.notes)}"
-            screen.out.print(told, markup=False, soft_wrap=True)
+            screen.out.print(told, soft_wrap=True)
     for folder, one in unsteady[:SHOWN]:
-        screen.out.print(f"{folder}: {one}", markup=False, highlight=False, soft_wrap=True)
+        screen.out.print(f"{folder}: {one}", highlight=False, soft_wrap=True)
     _rest(len(unsteady))
     for folder, one in different[:SHOWN]:
-        screen.out.print(f"\n{folder}\n{one.diff()}", markup=False, highlight=False, soft_wrap=True)
+        screen.out.print(f"\n{folder}\n{one.diff()}", highlight=False, soft_wrap=True)
     _rest(len(different))
     troubled = [each for each in found if each.trouble]
     for each in troubled[:SHOWN]:
-        screen.err.print(f"{each.folder}: {each.trouble}", markup=False, soft_wrap=True)
+        screen.err.print(f"{each.folder}: {each.trouble}", soft_wrap=True)
     _rest(len(troubled))
     if different or troubled:
         bad = sum(not each.identical for each in found)
