@@ -111,8 +111,15 @@ def test_rows_that_made_earlier_rules_false_stand_apart(write: Any) -> None:
 def test_given_facts_run_through_the_same_rules(write: Any) -> None:
     folder = write()
     assert from_facts(folder, {"highest": 38}).rule == "YES-1"
-    assert from_facts(folder, {"highest": 37.94}).rule == "NO-1"  # 37.9 at the type's precision
+    assert from_facts(folder, {"highest": 37.9}).rule == "NO-1"
     assert from_facts(folder, {}).rule == "LACK-1"
+
+
+def test_a_given_number_is_not_rounded_across_a_threshold(write: Any) -> None:
+    with pytest.raises(SpecError, match=r"`highest` cannot be 37\.96: .*DECIMAL\(4,1\).* 38\.0"):
+        from_facts(write(), {"highest": 37.96})
+    with pytest.raises(SpecError, match=r"`post` cannot be \[1\.5, 1\.999\]: .* 2\.00"):
+        from_facts(scenario("post-ct-aki"), {"post": [1.5, 1.999]})
 
 
 @pytest.mark.parametrize(

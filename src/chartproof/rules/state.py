@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from chartproof.errors import SpecError
 from chartproof.records.scenario import Fact, Scenario
@@ -19,7 +19,8 @@ def complete(scenario: Scenario, given: Mapping[str, Any]) -> dict[str, Any]:
     """Check given facts against their types; those not given take their default.
 
     Raises:
-        SpecError: A fact is unknown, or its value is not of its type.
+        SpecError: A fact is unknown, or its value is not of its type: a number that the type would
+            round is none, for the rules would answer another state than the one given.
     """
     known = {fact.name: fact for fact in scenario.facts}
     for name in given:
@@ -27,10 +28,18 @@ def complete(scenario: Scenario, given: Mapping[str, Any]) -> dict[str, Any]:
             raise SpecError(
                 f"{scenario.id} has no fact `{name}`.", remedy=f"Known: {', '.join(known)}."
             )
-    return {
+    state = {
         name: checked(scenario.id, fact, given.get(name, fact.default))
         for name, fact in known.items()
     }
+    for name, value in given.items():
+        if (rounded := _rounded(value, state[name])) is not None:
+            raise SpecError(
+                f"{scenario.id}: fact `{name}` cannot be {value!r}: its type, {known[name].type}, "
+                f"would make it {rounded}.",
+                remedy="Give it with as many decimals as the type holds; the rules see no more.",
+            )
+    return state
 
 
 def checked(scenario: str, fact: Fact, value: Any) -> Any:
@@ -53,6 +62,14 @@ def checked(scenario: str, fact: Fact, value: Any) -> Any:
             f"{scenario}: fact `{fact.name}` cannot be {value!r} ({error}).",
             remedy=f"Give a {fact.type}.",
         ) from error
+
+
+def _rounded(given: Any, made: Any) -> Decimal | None:
+    """What a decimal, or the first such of a list, has become where it is not what was given."""
+    if isinstance(made, list):
+        pairs = zip(given, cast("list[Any]", made), strict=True)
+        return next((found for each in pairs if (found := _rounded(*each)) is not None), None)
+    return made if isinstance(made, Decimal) and made != Decimal(str(given)) else None
 
 
 def literal(value: Any, type_: str) -> str:
