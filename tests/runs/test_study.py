@@ -91,6 +91,13 @@ def test_every_cell_of_a_study_is_filled_with_trace_report_and_digests(
     )
 
 
+def test_no_study_asks_for_more_attempts_than_a_thousand() -> None:
+    asked = {"id": "t", "cases": ".", "systems": ["careful"]}
+    assert Study.model_validate({**asked, "attempts": 1_000}).attempts == 1_000
+    with pytest.raises(SpecError, match="`attempts` is not valid: .* 1000"):
+        validated({**asked, "attempts": 100_000_000}, Study, "study.yaml")
+
+
 def test_the_same_study_again_runs_nothing(tmp_path: Path, chart: Path) -> None:
     first = fill(planned(tmp_path, chart))
     stamps = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*.json*")}

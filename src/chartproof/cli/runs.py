@@ -22,7 +22,9 @@ def run(
         bool | None,
         typer.Option("--development", help="Only cases of the development subset."),
     ] = None,
-    attempts: Annotated[int | None, typer.Option(min=1, help="Attempts for each case.")] = None,
+    attempts: Annotated[
+        int | None, typer.Option(min=1, max=1_000, help="Attempts for each case, at most 1,000.")
+    ] = None,
     shell: Annotated[
         bool | None,
         typer.Option(

@@ -5,6 +5,10 @@ from pydantic import Field, field_validator
 from chartproof.records.record import Document, Record
 
 
+ATTEMPTS = 1_000
+"""More attempts at one case tell nothing more of it, and every one is planned before the first."""
+
+
 class Budget(Record):
     """Limits of one run. Reaching one is the agent's failure, and the trace says which."""
 
@@ -20,6 +24,9 @@ class Study(Document):
         scenarios: Only these; empty takes all.
         development: Only cases of the development subset.
         arms: Arms to run; `factual` is the record as it stands.
+        attempts: Of each system at each case, at most 1,000: that settles a share to ±3 points, and
+            all cells are planned before the first is run, so that a slip of digits would stand
+            still.
         policies: Folder of a site's own policies, read instead of the home's `policies/`.
         shell: Whether systems may run Python in a jail. Off unless asked for, so that a run does
             not depend on the machine; asked for where it cannot be had, the study does not run.
@@ -32,7 +39,7 @@ class Study(Document):
     scenarios: tuple[str, ...] = ()
     development: bool = False
     arms: tuple[str, ...] = ("factual",)
-    attempts: int = Field(default=1, ge=1)
+    attempts: int = Field(default=1, ge=1, le=ATTEMPTS)
     prompt: str = "audit-v1"
     budget: Budget = Budget()
     policies: str | None = None
