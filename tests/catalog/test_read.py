@@ -12,6 +12,7 @@ from chartproof.catalog.read import (
     prompt,
     read_folder,
     read_policy,
+    read_text,
     read_yaml,
     scenario,
     scenario_ids,
@@ -96,6 +97,13 @@ def test_an_unknown_key_is_an_error(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"none\.yaml"):
         read_yaml(tmp_path / "none.yaml", Notes)
+
+
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "edits.yaml")
+    with pytest.raises(SpecError, match="is no regular file") as told:
+        read_text(tmp_path / "edits.yaml")
+    assert "to a file" in told.value.remedy
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:

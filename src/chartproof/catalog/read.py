@@ -120,8 +120,13 @@ def read_text(path: Path) -> str:
     """Read a text file.
 
     Raises:
-        SpecError: It is not there, or not UTF-8.
+        SpecError: It is not there, no regular file, or not UTF-8.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SpecError(
+            f"{path} is no regular file: reading it might never end.",
+            remedy="Write the text to a file, and name that.",
+        )
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
