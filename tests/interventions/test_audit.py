@@ -87,6 +87,53 @@ def test_a_new_offence_is_told_and_an_old_one_is_not(
     assert offences(chart) == []
 
 
+@pytest.mark.parametrize(
+    ("itemid", "more", "told"),
+    [
+        (50912, {"hadm_id": 8999999}, ["unknown-admission"]),
+        (220045, {"hadm_id": 8999999}, ["unknown-admission"]),
+        (50913, {}, ["unknown-item"]),
+        (50912, {}, []),
+    ],
+)
+def test_an_inserted_row_that_belongs_nowhere_offends(
+    store: Store, chart: Chart, itemid: int, more: dict[str, object], told: list[str]
+) -> None:
+    row = {"itemid": itemid, "charttime": "2150-03-03 07:00", "valuenum": 1.0, **more}
+    table = "chartevents" if itemid == 220045 else "labevents"
+    edit = {"kind": "insert", "table": table, "rows": [row]}
+    found = audited(store, chart, chart.path.with_name("c"), edits=[edit])
+    assert [each.invariant for each in found.offences] == told
+    assert {each.ref for each in found.offences} <= set(found.touched[0].rows)
+
+
+@pytest.mark.parametrize("taken", [7, 101])
+def test_an_identifier_given_twice_offends_in_the_rows_that_were_touched(
+    store: Store, chart: Chart, tmp_path: Path, taken: int
+) -> None:
+    row = {"itemid": 50912, "charttime": "2150-03-03 07:00", "labevent_id": taken}
+    edit = {
+        "kind": "insert",
+        "table": "labevents",
+        "rows": [{**row, "valuenum": n} for n in (1, 2)],
+    }
+    found = audited(store, chart, tmp_path / "c", edits=[edit])
+    assert {each.invariant for each in found.offences} == {"identifier-taken-twice"}
+    assert sorted(each.ref for each in found.offences) == list(found.touched[0].rows)
+
+
+def test_what_was_odd_before_the_edit_is_no_offence_of_it(store: Store, tmp_path: Path) -> None:
+    row = {"labevent_id": 7, "itemid": 5, "hadm_id": 8999999, "charttime": "2150-03-03 07:00"}
+    odd = {"kind": "insert", "table": "labevents", "rows": [{**row, "valuenum": n} for n in (1, 2)]}
+    change = {"kind": "set", "table": "labevents", "values": {"valuenum": 3.0}}
+    file = EditFile.model_validate({"id": "x", "edits": [odd, change]})
+    cut(store, 9000001, tmp_path / "before", file.edits[:1], CASE)
+    touched = cut(store, 9000001, tmp_path / "after", file.edits, CASE)
+    with Chart.open(tmp_path / "before") as before, Chart.open(tmp_path / "after") as after:
+        assert len(offences(before)) == 6
+        assert audit(file, touched[1:], before, after).offences == ()
+
+
 def test_rows_that_change_without_a_fact_are_a_semantic_noop() -> None:
     def ruling(value: float) -> Ruling:
         facts = {"post": Evidence(value=[value], rows=("labevents:1",))}

@@ -20,6 +20,9 @@ from chartproof.records.edit import Concept, DeleteRows, EditFile, SetRows, Touc
 from chartproof.records.label import Ruling
 from chartproof.records.record import Record
 
+OF_TOUCHED = frozenset({"identifier-taken-twice"})
+"""Invariants that two rows break together: only the one that an edit touched offends."""
+
 
 class Residual(Record):
     """A mention of the old fact that an edit left behind."""
@@ -81,12 +84,18 @@ def audit(
         rulings: The rules' answers on both, where a scenario is asked.
     """
     old = {(each.invariant, each.ref) for each in offences(before)}
+    own = {ref for each in touched for ref in each.rows}
     return Audit(
         touched=tuple(touched),
         without_effect=tuple(each.edit for each in touched if not each.rows),
         changed_facts=changed_facts(*rulings) if rulings else None,
         residuals=residuals(after, file.concept or implied(file), touched),
-        offences=tuple(each for each in offences(after) if (each.invariant, each.ref) not in old),
+        offences=tuple(
+            each
+            for each in offences(after)
+            if (each.invariant, each.ref) not in old
+            and (each.invariant not in OF_TOUCHED or each.ref in own)
+        ),
     )
 
 
