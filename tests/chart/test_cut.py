@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -233,6 +234,8 @@ def test_a_set_value_is_what_a_reader_finds(
         "1) from admissions where (true",
         "1; drop table labevents",
         "1 -- ",
+        "",
+        "/* nothing */",
     ],
 )
 @pytest.mark.parametrize("verb", ["insert", "set", "where"])
@@ -258,6 +261,74 @@ def test_an_expression_reaches_no_file(store: Store, tmp_path: Path, expression:
     edit = {"kind": "set", "table": "labevents", "values": {"comments": f"= {expression}"}}
     with pytest.raises(SpecError, match="labevents"):
         edited(store, tmp_path / "c", edit)
+
+
+@pytest.mark.parametrize(
+    ("edit", "name"),
+    [
+        ({"kind": "set", "values": {"valuenum": "= round(1 + 0.7*random(), 1)"}}, "random"),
+        ({"kind": "insert", "rows": [{"itemid": 50912, "charttime": "= now()"}]}, "now"),
+        ({"kind": "delete", "where": {"=": "charttime < current_date"}}, "current_date"),
+        (
+            {"kind": "delete", "where": {"charttime": {"since": "= localtimestamp"}}},
+            "localtimestamp",
+        ),
+    ],
+)
+def test_an_edit_is_the_same_each_time(
+    store: Store, tmp_path: Path, edit: dict[str, object], name: str
+) -> None:
+    with pytest.raises(SpecError, match=f"may give another value each time, by {name}"):
+        edited(store, tmp_path / "c", {"table": "labevents", **edit})
+
+
+@pytest.mark.parametrize("value", ["1e999", float("nan"), float("inf"), "= 1e999", "= 'nan'"])
+@pytest.mark.parametrize("verb", ["insert", "set"])
+def test_a_number_is_finite(store: Store, tmp_path: Path, verb: str, value: object) -> None:
+    edit: dict[str, object] = {
+        "insert": {"rows": [{"itemid": 50912, "valuenum": value}]},
+        "set": {"values": {"valuenum": value}},
+    }[verb]
+    with pytest.raises(SpecError, match=r"the value of `valuenum`.* is not finite"):
+        edited(store, tmp_path / "c", {"kind": verb, "table": "labevents", **edit})
+
+
+@pytest.mark.parametrize(
+    ("edit", "remedy"),
+    [
+        ({"kind": "set", "values": {"valuenum": "x"}}, "columns' types: valuenum is DOUBLE"),
+        ({"kind": "insert", "rows": [{"itemid": "= 'x'"}]}, "types: itemid is INTEGER"),
+        ({"kind": "delete", "where": {"=": "item = 1"}}, "Correct the edit; the columns of lab"),
+        ({"kind": "set", "values": {"valuenum": "= $x"}}, "`.name` may be one of: hadm_id, "),
+    ],
+)
+def test_a_remedy_fits_what_went_wrong(
+    store: Store, tmp_path: Path, edit: dict[str, object], remedy: str
+) -> None:
+    with pytest.raises(SpecError) as told:
+        edited(store, tmp_path / "c", {"table": "labevents", **edit})
+    assert re.search(remedy, told.value.remedy)
+    assert told.value.remedy.count("$name") == ("$x" in str(edit))
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (
+            {"kind": "insert", "table": "labevents", "rows": [{"itemid": 1}, {}]},
+            "row 2 has no cells",
+        ),
+        (
+            {"kind": "replace", "table": "discharge", "find": "a", "put": "b", "times": -1},
+            "greater than or equal to 1",
+        ),
+    ],
+)
+def test_an_edit_that_can_do_nothing_does_not_fit_the_schema(
+    edit: dict[str, object], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        EditFile.model_validate({"id": "x", "edits": [edit]})
 
 
 def test_the_patient_cannot_be_deleted(store: Store, tmp_path: Path) -> None:

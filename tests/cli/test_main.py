@@ -206,12 +206,14 @@ def test_a_study_with_a_typo_names_the_key(tmp_path: Path) -> None:
 
 def test_an_edit_on_an_unknown_column_names_its_columns(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "edits.yaml"
-    path.write_text("id: e\nedits: [{kind: delete, table: labevents, where: {item: 1}}]\n")
+    path.write_text("id: e\nedits:\n- kind: delete\n  table: labevents\n  where:\n    item: 1\n")
     case = first_case(home, "post-ct-aki")
     shown = chartproof("chart", "show", case, "--edits", path, "--in", home)
     assert shown.returncode == 2
-    assert "has no column `item`" in shown.stderr
-    assert "itemid" in shown.stderr
+    said = " ".join(shown.stderr.split())
+    assert "edits.yaml, line 6: Edit 1 (delete labevents): " in said
+    assert "has no column `item`" in said
+    assert "itemid" in said
 
 
 def test_the_demo_takes_a_million_patients_at_most(tmp_path: Path) -> None:

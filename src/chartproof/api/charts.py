@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from chartproof.cases.build import find, load
+from chartproof.catalog.read import line_of, read_text, read_yaml, scenario
 from chartproof.catalog.read import policies as shipped
-from chartproof.catalog.read import read_yaml, scenario
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
+from chartproof.chart.edits import EditError
 from chartproof.chart.store import Store
+from chartproof.errors import SpecError
 from chartproof.interventions.audit import Audit, audit
 from chartproof.records.case import Case
 from chartproof.records.edit import EditFile
@@ -66,7 +68,13 @@ def open_case(cases: Path, case_id: str, edits: Path | None = None) -> Generator
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "chart"
             bind = bindings(case.anchor, before)
-            touched = cut(store, case.anchor.subject_id, path, file.edits, bind)
+            try:
+                touched = cut(store, case.anchor.subject_id, path, file.edits, bind)
+            except EditError as error:
+                line = line_of(read_text(edits), error.place)
+                raise SpecError(
+                    f"{edits}, line {line}: {error.what}", remedy=error.remedy
+                ) from error
             with Chart.open(path) as chart:
                 after = evaluate(folder, chart, case.anchor)
                 account = audit(file, touched, factual, chart, (before, after))

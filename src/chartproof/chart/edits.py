@@ -6,16 +6,17 @@ one patient. Edited rows keep their reference; inserted rows get one of the same
 """
 
 import hashlib
-import json
+import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import duckdb
 
 from chartproof.chart.complete import complete
 from chartproof.chart.schema import PROSE, TableSpec, tables
+from chartproof.chart.volatile import syntax, volatile
 from chartproof.errors import SpecError
 from chartproof.records.edit import (
     DeleteRows,
@@ -31,6 +32,19 @@ from chartproof.records.edit import (
 Bind = Mapping[str, Any]
 """Anchors and facts that `$name` in an expression stands for."""
 
+FINITE = ("DOUBLE", "DATE", "TIMESTAMP")
+"""Types that know infinity, or what is no number; a chart holds neither."""
+
+
+class EditError(SpecError):
+    """An edit cannot be applied.
+
+    Attributes:
+        place: Keys and positions that lead to it from the top of an edit file.
+    """
+
+    place: tuple[str | int, ...] = ()
+
 
 def apply(
     db: duckdb.DuckDBPyConnection, edits: Iterable[Edit], *, subject_id: int, bind: Bind
@@ -41,7 +55,7 @@ def apply(
         One record per edit with the references of the rows that changed, went or came.
 
     Raises:
-        SpecError: An edit names a table or column that does not exist, or an expression fails.
+        EditError: An edit names a table or column that does not exist, or an expression fails.
     """
     return tuple(_Edit(db, n, edit, subject_id, bind).apply() for n, edit in enumerate(edits, 1))
 
@@ -56,6 +70,7 @@ class _Edit:
         self.n = n
         self.edit = edit
         self.bind = {**bind, "subject_id": subject_id}
+        self.part: tuple[str | int, ...] = ()  # of the edit, where its cells are being read
         self.table = self._table()
 
     def apply(self) -> Touched:
@@ -73,7 +88,9 @@ class _Edit:
         return Touched(edit=self.n, kind=edit.kind, table=edit.table, rows=tuple(sorted(rows)))
 
     def _set(self, edit: SetRows) -> list[str]:
+        self.part = ("values",)
         values = {self._column(name): self._value(name, cell) for name, cell in edit.values.items()}
+        self.part = ()
         if "valuenum" in values and "value" not in values:
             # the number a reader sees and the number a rule compares are one fact
             values["value"] = f"format('{{:g}}', ({values['valuenum']})::DOUBLE)"
@@ -89,10 +106,15 @@ class _Edit:
             for name in edit.values
         )
         to = ", ".join(f"{name} = {new}" for name, new in values.items())
-        return self._run(
+        finite = self._finite({name: name for name in values})
+        rows = self._fetch(
             f"update {edit.table} set {to} where {self._where(edit.where)} and ({changed}) "
-            "returning row_ref"
+            f"returning {', '.join(['row_ref', *finite.values()])}"
         )
+        self.part = ("values",)
+        for ref, *told in rows:
+            self._told_finite(dict(zip(finite, told, strict=True)), f" in {ref}")
+        return [ref for ref, *_ in rows]
 
     def _delete(self, edit: DeleteRows) -> list[str]:
         if edit.table == "patients":
@@ -104,9 +126,13 @@ class _Edit:
     def _insert(self, edit: InsertRows) -> list[str]:
         made: list[str] = []
         for k, row in enumerate(edit.rows):
+            self.part = ("rows", k)
             given = self._evaluated({self._column(name): cell for name, cell in row.items()})
             salt = hashlib.md5(f"{self.bind['subject_id']}|{self.n}|{k}".encode()).hexdigest()
-            made.append(complete(self.db, self.table, given, self.bind, salt))
+            try:
+                made.append(complete(self.db, self.table, given, self.bind, salt))
+            except duckdb.Error as error:
+                raise self._failed(error) from error
         return made
 
     def _replace(self, edit: ReplaceText) -> list[str]:
@@ -146,16 +172,20 @@ class _Edit:
             raise self._wrong(
                 f"table `{self.table.name}` has no column `{name}`",
                 f"Its columns: {', '.join(self.table.columns)}.",
+                name,
             )
         if name == "subject_id":
-            raise self._wrong("`subject_id` cannot be edited", "An edit stays within one patient.")
+            raise self._wrong(
+                "`subject_id` cannot be edited", "An edit stays within one patient.", name
+            )
         return name
 
     def _where(self, where: Mapping[str, Any]) -> str:
+        self.part = ("where",)
         tests = ["subject_id = $subject_id"]
         for name, wanted in where.items():
             if name == "=":
-                tests.append(self._expression(str(wanted)))
+                tests.append(self._expression("=", str(wanted)))
                 continue
             column = self._column(name)
             if isinstance(wanted, Span):
@@ -166,6 +196,7 @@ class _Edit:
             else:
                 some: list[Value] = wanted if isinstance(wanted, list) else [wanted]
                 tests.append("(" + " or ".join(self._test(column, each) for each in some) + ")")
+        self.part = ()
         return " and ".join(tests)
 
     def _test(self, column: str, wanted: Value) -> str:
@@ -177,20 +208,46 @@ class _Edit:
 
     def _value(self, column: str, cell: Value) -> str:
         if isinstance(cell, str) and cell.startswith("="):
-            return self._expression(cell[1:].strip())
+            return self._expression(column, cell[1:].strip())
+        if isinstance(cell, float) and not math.isfinite(cell):
+            raise self._not_finite(column)
         return f"{_literal(cell)}::{self.table.columns[column]}"
 
-    def _expression(self, text: str) -> str:
+    def _expression(self, key: str, text: str) -> str:
         if not is_one_expression(text):
             raise self._wrong(
                 f"`{text[:80]}` is not one expression",
                 "Write a single DuckDB expression, without statements or clauses of its own.",
+                key,
+            )
+        if names := volatile(text):
+            raise self._wrong(
+                f"`{text[:80]}` may give another value each time, by {', '.join(sorted(names))}",
+                "Write what is the same on every run: a constant, a column, or `$name`.",
+                key,
             )
         return f"({text})"
 
+    def _finite(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Column → a test that its value is finite, for those of a type that may not be."""
+        kinds = {name: self.table.columns[name] for name in values}
+        return {
+            name: f"isfinite(({value})::{kinds[name]})"
+            for name, value in values.items()
+            if kinds[name] in FINITE
+        }
+
+    def _told_finite(self, told: Mapping[str, bool | None], where: str = "") -> None:
+        for name, finite in told.items():
+            if finite is False:
+                raise self._not_finite(name, where)
+
     def _evaluated(self, cells: Mapping[str, Value]) -> dict[str, Any]:
-        values = ", ".join(self._value(column, cell) for column, cell in cells.items())
-        return dict(zip(cells, self._fetch(f"select {values}")[0], strict=True))
+        values = {column: self._value(column, cell) for column, cell in cells.items()}
+        tests = self._finite(values)
+        row = self._fetch(f"select {', '.join([*values.values(), *tests.values()])}")[0]
+        self._told_finite(dict(zip(tests, row[len(values) :], strict=True)))
+        return dict(zip(cells, row, strict=False))
 
     def _run(self, sql: str, **more: Any) -> list[str]:
         return [row[0] for row in self._fetch(sql, **more)]
@@ -201,39 +258,71 @@ class _Edit:
         try:
             return self.db.execute(sql, used).fetchall()
         except duckdb.Error as error:
-            raise self._wrong(
-                str(error).splitlines()[0], f"`$name` may be one of: {', '.join(sorted(names))}."
-            ) from error
+            raise self._failed(error) from error
 
-    def _wrong(self, what: str, remedy: str) -> SpecError:
-        return SpecError(
-            f"Edit {self.n} ({self.edit.kind} {self.edit.table}): {what}.", remedy=remedy
+    def _failed(self, error: duckdb.Error) -> EditError:
+        """What DuckDB said, with the remedy that fits it."""
+        said = str(error).splitlines()[0].rstrip(".")
+        columns = self.table.columns
+        if "were not provided for" in said:
+            remedy = f"`$name` may be one of: {', '.join(sorted(self.bind))}."
+        elif isinstance(error, duckdb.ConversionException):
+            kinds = ", ".join(f"{each} is {columns[each]}" for each in self._named())
+            remedy = f"Give values of the columns' types{kinds and f': {kinds}'}."
+        else:
+            remedy = f"Correct the edit; the columns of {self.table.name}: {', '.join(columns)}."
+        return self._wrong(said, remedy)
+
+    def _named(self) -> list[str]:
+        """The columns that the edit names, or the row of it that is being read."""
+        match self.edit, self.part:
+            case InsertRows(rows=rows), (_, int(k)):
+                names = list(rows[k])
+            case SetRows(where=where, values=values), _:
+                names = [*where, *values]
+            case DeleteRows(where=where) | ReplaceText(where=where), _:
+                names = list(where)
+            case _:
+                names = []
+        return [each for each in self.table.columns if each in names]
+
+    def _not_finite(self, column: str, where: str = "") -> EditError:
+        return self._wrong(
+            f"the value of `{column}`{where} is not finite",
+            "Give a number or a time that a chart can hold.",
+            column,
         )
 
-
-@cache
-def _parser() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1, "async_threads": 0})
+    def _wrong(self, what: str, remedy: str, *inner: str) -> EditError:
+        error = EditError(
+            f"Edit {self.n} ({self.edit.kind} {self.edit.table}): {what}.", remedy=remedy
+        )
+        error.place = ("edits", self.n - 1, *self.part, *inner)
+        return error
 
 
 @lru_cache(maxsize=10_000)
 def is_one_expression(text: str) -> bool:
     """Whether a text is exactly one SQL expression: no second statement, no clause smuggled in."""
-    quoted = _literal(f"select ({text})")
-    told = _parser().cursor().execute(f"select json_serialize_sql({quoted})").fetchall()[0][0]
-    tree: dict[str, Any] = json.loads(told)
-    if tree.get("error") or len(tree.get("statements", [])) != 1:
+    trees = syntax(f"select ({text})")
+    if len(trees) != 1:
         return False
-    node: dict[str, Any] = tree["statements"][0]["node"]
+    node: dict[str, Any] = trees[0]["node"]
     return (
         node.get("type") == "SELECT_NODE"
         and len(node.get("select_list", [])) == 1
+        and not _is_empty(node["select_list"][0])
         and node.get("from_table", {}).get("type") == "EMPTY"
         and not any(
             node.get(clause)
             for clause in ("where_clause", "group_expressions", "having", "qualify", "modifiers")
         )
     )
+
+
+def _is_empty(expression: Mapping[str, Any]) -> bool:
+    """Whether there is nothing between the parentheses: DuckDB takes that for an empty row."""
+    return expression.get("function_name") == "row" and not expression["arguments"]
 
 
 def _uses(sql: str, name: str) -> bool:

@@ -48,6 +48,14 @@ class InsertRows(Record):
     table: str
     rows: tuple[dict[str, Value], ...] = Field(min_length=1)
 
+    @field_validator("rows")
+    @classmethod
+    def _have_cells(cls, rows: tuple[dict[str, Value], ...]) -> tuple[dict[str, Value], ...]:
+        for n, row in enumerate(rows, 1):
+            if not row:
+                raise ValueError(f"row {n} has no cells")
+        return rows
+
 
 class ReplaceText(Record):
     """Replace an exact passage in the text of the matching notes; white space matches line breaks.
@@ -61,7 +69,7 @@ class ReplaceText(Record):
     where: Where = Field(default_factory=dict)
     find: str = Field(min_length=1)
     put: str
-    times: int | None = None
+    times: int | None = Field(default=None, ge=1)
 
 
 Edit = Annotated[SetRows | DeleteRows | InsertRows | ReplaceText, Field(discriminator="kind")]
