@@ -94,7 +94,7 @@ def test_every_cell_of_a_study_is_filled_with_trace_report_and_digests(
 def test_no_study_asks_for_more_attempts_than_a_thousand() -> None:
     asked = {"id": "t", "cases": ".", "systems": ["careful"]}
     assert Study.model_validate({**asked, "attempts": 1_000}).attempts == 1_000
-    with pytest.raises(SpecError, match="`attempts` is not valid: .* 1000"):
+    with pytest.raises(SpecError, match=r"`attempts` is not valid: .* 1000"):
         validated({**asked, "attempts": 100_000_000}, Study, "study.yaml")
 
 

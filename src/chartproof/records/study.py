@@ -4,7 +4,6 @@ from pydantic import Field, field_validator
 
 from chartproof.records.record import Document, Record
 
-
 ATTEMPTS = 1_000
 """More attempts at one case tell nothing more of it, and every one is planned before the first."""
 
