@@ -130,6 +130,17 @@ def test_another_prompt_under_the_same_id_is_refused_and_nothing_is_overwritten(
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
+def test_a_study_compares_no_systems_of_two_budgets_or_prompts(tmp_path: Path, chart: Path) -> None:
+    fill(planned(tmp_path, chart, systems=("careful",))[:1])
+    other = {"systems": ("order-time",)}
+    with pytest.raises(RunError, match=r"careful.* another budget\. Give the study a new id"):
+        fill(planned(tmp_path, chart, budget=Budget(calls=3), **other)[1:])
+    with pytest.raises(RunError, match=r"careful.* another prompt\. Give the study a new id"):
+        fill(planned(tmp_path, chart, prompt=QUESTION + " Hurry.", **other))
+    assert len(list(cells.cells(tmp_path))) == 1
+    assert len(fill(planned(tmp_path, chart, **other)[:1])) == 1
+
+
 def test_reaching_a_limit_is_the_agents_failure_and_keeps_its_trace(
     tmp_path: Path, chart: Path
 ) -> None:

@@ -8,7 +8,7 @@ process leaves such a folder behind, which the next attempt removes.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -90,11 +90,16 @@ def stands(folder: Path, digests: dict[str, str]) -> CellInfo | None:
             for name in digests.keys() | found.digests.keys()
             if digests.get(name) != found.digests.get(name)
         )
-        raise RunError(
-            f"{folder} was run with another {', '.join(parts)}.",
-            remedy="Give the study a new id, or move that folder away, and run again.",
-        )
+        raise different(folder, parts)
     return found
+
+
+def different(folder: Path, parts: Sequence[str]) -> RunError:
+    """What is said of a cell that was run with other parts than the study has now."""
+    return RunError(
+        f"{folder} was run with another {', '.join(parts)}.",
+        remedy="Give the study a new id, or move that folder away, and run again.",
+    )
 
 
 def write(folder: Path, fill: Callable[[Path], CellInfo]) -> CellInfo:

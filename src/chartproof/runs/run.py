@@ -183,15 +183,19 @@ def _digests(
             remedy="Cut it again with `chartproof cases build`.",
         ) from error
     return {
-        "prompt": digest(task.prompt),
+        **alike(task),
         "tools": digest(_specs(shell is not None)),
         "chart": _chart_digest(task.chart, stand.st_mtime_ns, stand.st_size),
         "policies": corpus.fingerprint(policies),
         "system": system.digest(),
         "shell": shell.digest() if shell else "off",
-        "budget": digest(task.budget.model_dump()),
         "code": code(),
     }
+
+
+def alike(task: Task) -> dict[str, str]:
+    """What decides a run and is the same for every system that a study compares on a case."""
+    return {"prompt": digest(task.prompt), "budget": digest(task.budget.model_dump())}
 
 
 @cache

@@ -26,7 +26,7 @@ from chartproof.records.study import Study
 from chartproof.runs import cells
 from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.process import copied
-from chartproof.runs.run import Task, run
+from chartproof.runs.run import Task, alike, run
 from chartproof.runs.systems import SCRIPTED, Scripted, check
 from chartproof.tools.python import Shell
 
@@ -91,14 +91,15 @@ def run_study(
     Interrupting it loses the cells in flight and no other; running it again resumes.
 
     Raises:
-        RunError: A cell stands that was run differently, another run of the study is at work, or
-            a worker was killed.
+        RunError: A cell stands that was run differently, be it of a system that is not asked for
+            now; another run of the study is at work, or a worker was killed.
         KeyboardInterrupt: Passed on once every agent has ended.
     """
     given = _Given(dict(policies), clock, shell, confinement)
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
             held.enter_context(_alone(folder))
+            _refuse_mixture(folder, [task for task in todo if cells.study(task.folder) == folder])
         if workers > 1:
             return _pooled(todo, given, workers, progress)
         home = held.enter_context(tempfile.TemporaryDirectory(prefix="systems-"))
@@ -118,6 +119,21 @@ def _alone(folder: Path) -> Generator[None]:
                 remedy="Wait for it, or give the study another id.",
             ) from None
         yield
+
+
+def _refuse_mixture(folder: Path, todo: Sequence[Task]) -> None:
+    """Let no leaderboard compare systems that were asked otherwise or had other limits.
+
+    Raises:
+        RunError: Some cell of the study has another budget, or another prompt for the same case.
+    """
+    by_case = {task.case.id: alike(task) for task in todo}
+    anywhere = {"budget": alike(todo[0])["budget"]}
+    for place, cell in cells.cells(folder):
+        wanted = by_case.get(cell.case, anywhere)
+        odd = [name for name in wanted if cell.digests.get(name) != wanted[name]]
+        if odd and cell.outcome != "infrastructure":
+            raise cells.different(place, odd)
 
 
 def _inline(todo: Sequence[Task], worker: "_Worker", progress: Progress) -> list[CellInfo]:
