@@ -46,6 +46,11 @@ def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Pa
     [
         ("recipes.yaml", "rule: LACK-2", "rule: LACK-9", "means LACK-9, which is no rule"),
         ("recipes.yaml", "recipes:", "recipes: [", "recipes.yaml"),
+        ("recipes.yaml", "may: [", "may: [T99, ", "names `T99` under `may`, which is no block"),
+        ("recipes.yaml", "use: [", "use: [nowhere, ", "names `nowhere` under `use`"),
+        ("recipes.yaml", "digits: 0", "digits: -5", "greater than or equal to 0"),
+        ("recipes.yaml", "[70, 840]", "[.nan, .inf]", "a finite number"),
+        ("recipes.yaml", "[70, 840]", "[9, 1]", "the low end, 9, is above the high one, 1"),
         ("twins.yaml", "document: kdigo-aki-2012", "document: kdigo-aki-1912", "no document"),
         ("twins.yaml", "find: '1.5 * '", "find: '1.7 * '", "does not stand there"),
         ("facts.sql", "50912", "itemid = 999 or 50912", "There is no item 999."),

@@ -109,3 +109,14 @@ def test_a_query_that_cannot_be_run_is_told(store: Store) -> None:
     broken = replace(folder, scenario=folder.scenario.model_copy(update={"sampling": sampling}))
     with pytest.raises(SpecError, match=r"`sampling\.eligible` cannot be run"):
         eligible(store, broken)
+
+
+def test_a_question_fills_plain_slots_alone_and_only_with_what_the_case_has() -> None:
+    spec = scenario(RENAL).scenario
+    for query in ("Of {subject_id", "Of {subject_id.__class__}", "Of {}", "Of {subject_id!r}"):
+        with pytest.raises(SpecError, match="is no slot"):
+            question(case(), spec.model_copy(update={"query": query}))
+    asked = spec.model_copy(update={"query": "In {stay_id}?"})
+    assert question(case(), asked) == "In 7000001?"
+    with pytest.raises(SpecError, match="Case s-1 has no stay_id"):
+        question(case(anchor=Anchor(subject_id=9000001)), asked)

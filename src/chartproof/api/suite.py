@@ -101,7 +101,7 @@ def refuse_faulty(asked: Iterable[str]) -> None:
 
 
 def _recipes(folder: ScenarioFolder) -> Iterator[Fault]:
-    """Recipes that cannot be read, or mean a rule that there is not."""
+    """Recipes that cannot be read, or name a rule or block that there is not."""
     file = "recipes.yaml"
     try:
         recipes = folder.recipes
@@ -120,6 +120,15 @@ def _recipes(folder: ScenarioFolder) -> Iterator[Fault]:
                 what=f"Recipe {recipe.id} means {recipe.rule}, which is no rule.",
                 remedy=f"Name one of {', '.join(rules)}.",
             )
+        for key in ("use", "may"):
+            for m, name in enumerate(getattr(recipe, key)):
+                if name not in recipes.blocks:
+                    yield Fault(
+                        file=file,
+                        line=line_of(text, ("recipes", n, key, m)),
+                        what=f"Recipe {recipe.id} names `{name}` under `{key}`, which is no block.",
+                        remedy=f"Blocks are {', '.join(recipes.blocks) or 'none'}.",
+                    )
 
 
 def _twins(folder: ScenarioFolder) -> Iterator[Fault]:

@@ -21,7 +21,7 @@ stand.
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat, field_validator
 
 from chartproof.records.edit import Edit, Value
 from chartproof.records.record import Document, Gold, Record
@@ -36,9 +36,16 @@ class Draw(Record):
         one_of: Choices. A mapping among them binds `$name_key` for each of its keys.
     """
 
-    between: tuple[float, float] | None = None
-    digits: int = 1
+    between: tuple[FiniteFloat, FiniteFloat] | None = None
+    digits: int = Field(default=1, ge=0)
     one_of: tuple[Any, ...] = ()
+
+    @field_validator("between")
+    @classmethod
+    def _low_first(cls, ends: tuple[float, float] | None) -> tuple[float, float] | None:
+        if ends is not None and ends[0] > ends[1]:
+            raise ValueError(f"the low end, {ends[0]:g}, is above the high one, {ends[1]:g}")
+        return ends
 
 
 class Needs(Record):

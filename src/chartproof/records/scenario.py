@@ -1,5 +1,6 @@
 """A clinical question, what answers it, and how an investigation of it is judged."""
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field
@@ -11,6 +12,15 @@ from chartproof.records.verdict import Verdict
 AnchorKind = Literal["admission", "icu_stay", "ed_stay", "patient"]
 """What a scenario asks about; a case's `stay_id` is that of the ICU unless it is `ed_stay`."""
 Provenance = Literal["guideline", "established_knowledge", "operational_choice"]
+SLOTS = "{subject_id}, {hadm_id} and {stay_id}"
+SLOT = re.compile(r"\{(subject_id|hadm_id|stay_id)\}")
+"""What a query has filled in."""
+
+
+def unfilled(query: str) -> str | None:
+    """What of a query has a brace and is no slot; None where all its braces are of slots."""
+    hit = re.search(r"\{[^{}\s]*\}?|\}", SLOT.sub(" ", query))
+    return hit[0] if hit else None
 
 
 class Definition(Record):
