@@ -298,6 +298,8 @@ def test_a_sound_scenario_has_no_gaps(write: Any) -> None:
         ("weight: 7", "weight: -7", "must-do with the weight -7"),
         ("is not null or not chills or chills}", "is null}", "No must-do applies"),
         ("{hadm_id}?", "{ward}?", "ward"),
+        ("{hadm_id}?", "{hadm_id?", "`{hadm_id?`, which is no slot"),
+        ("{hadm_id}?", "{hadm_id.__class__.__mro__}?", "__mro__}`, which is no slot"),
         ("id: YES-1", "id: NO-1", "twice"),
         ("when: chills,", "when: Hot,", "AMB-1 holds when YES-1 does"),
         ("admittime + 3 d", "admittime + 5 d", "nobody can know it"),
@@ -325,6 +327,25 @@ def test_lint_names_file_line_and_remedy(write: Any) -> None:
         f"scenario.yaml, line {line}",
         "`chartproof policy list` names the documents.",
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("when: hot,", "when: highest >= 38,", "rule YES-1 is neither true nor false"),
+        ("when: chills,", "when: chils,", "`rule AMB-1` cannot be evaluated"),
+        ("hot: coalesce", "hot: warm\n  warm: hot and coalesce", "in a circle: hot → warm → hot."),
+        ("hot: coalesce(highest >= 38.0, false)", "hot: hot", "in a circle: hot → hot."),
+        ("DECIMAL(4,1)", "NUMBER(4;1)", "Fact `highest` has the type NUMBER(4;1)"),
+        ("until: admittime + 3 d", "until: dischtime", "The window end `dischtime`"),
+        ("select admittime from", "select admittim from", "its anchors cannot be evaluated"),
+    ],
+)
+def test_lint_tells_one_fault_once_with_its_line(write: Any, old: str, new: str, told: str) -> None:
+    assert old in SCENARIO
+    (fault,) = lint(write(SCENARIO.replace(old, new)), states=200)
+    assert told in fault.what
+    assert fault.line is not None
 
 
 def test_lint_runs_the_facts_on_a_bare_chart(write: Any) -> None:

@@ -12,7 +12,7 @@ from chartproof.chart.schema import tables
 from chartproof.errors import SpecError
 from chartproof.records.fault import Fault
 from chartproof.records.notes import Validity
-from chartproof.records.scenario import Criterion, Scenario
+from chartproof.records.scenario import SLOTS, Criterion, unfilled
 from chartproof.rules.bare import SOMEBODY, Bare, bare
 from chartproof.rules.decide import decide
 from chartproof.rules.engine import OFFSET, UNITS, evaluate
@@ -78,7 +78,12 @@ def lint(
         brief: Whether to try no further states once each rule was reached.
     """
     at = _Lint(folder, known)
-    return [*at.faults(), *_states(at, states, seed, brief=brief)]
+    found = [*at.faults()]
+    if types := [*at.types()]:  # no state of the facts can be made
+        return [*found, *types]
+    found += _states(at, states, seed, brief=brief)
+    told = {(each.file, each.line) for each in found}
+    return [*found, *(each for each in at.trial() if (each.file, each.line) not in told)]
 
 
 class _Lint:
@@ -94,7 +99,7 @@ class _Lint:
         """Everything that can be found without a state of the facts."""
         for search in (
             self._labels, self._twice, self._facts, self._readings, self._rules, self._criteria,
-            self._policies, self._slots, self._ends, self._told, self._vocabulary, self._query,
+            self._policies, self._slots, self._ends, self._told, self._vocabulary, self._sampling,
         ):  # fmt: skip
             yield from search()
 
@@ -242,13 +247,12 @@ class _Lint:
                 )  # fmt: skip
 
     def _slots(self) -> Iterator[Fault]:
-        for name in re.findall(r"\{(\w+)\}", self.scenario.query):
-            if name not in ("subject_id", "hadm_id", "stay_id"):
-                yield self.at(
-                    f"The query has the slot {{{name}}}, which is not filled.",
-                    "Slots are {subject_id}, {hadm_id} and {stay_id}.",
-                    "query",
-                )
+        if odd := unfilled(self.scenario.query):
+            yield self.at(
+                f"The query holds `{odd}`, which is no slot.",
+                f"Slots are {SLOTS}; braces have no other use.",
+                "query",
+            )
 
     def _window_ends(self) -> Iterator[tuple[int, int, str, str]]:
         """Source, window, key and text of every end that is given."""
@@ -335,18 +339,73 @@ class _Lint:
                         remedy="Correct the identifier.",
                     )  # fmt: skip
 
-    def _query(self) -> Iterator[Fault]:
+    def types(self) -> Iterator[Fault]:
+        """Facts of a type that there is not."""
+        with apart() as db:
+            for n, fact in enumerate(self.scenario.facts):
+                try:
+                    db.execute(f"select cast(null as {fact.type})")
+                except duckdb.Error:
+                    yield self.at(
+                        f"Fact `{fact.name}` has the type {fact.type}, which there is not.",
+                        "Write one of DuckDB, such as BOOLEAN, INTEGER, DECIMAL(9,2) or VARCHAR[].",
+                        "facts", n, "type",
+                    )  # fmt: skip
+
+    def trial(self) -> Iterator[Fault]:
         """facts.sql, readings and anchors on a chart that holds encounters and nothing else."""
         try:
             with bare() as db:
-                yield from self._sampling(db)
                 evaluate(self.folder, Bare(db), SOMEBODY, validity=Validity())
         except SpecError as error:
-            file = "facts.sql" if "facts.sql" in error.what else "scenario.yaml"
-            yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
+            if "facts.sql" in error.what:
+                yield Fault(file="facts.sql", line=None, what=error.what, remedy=error.remedy)
+            else:
+                yield self.told(error)
 
-    def _sampling(self, db: duckdb.DuckDBPyConnection) -> Iterator[Fault]:
+    def told(self, error: SpecError) -> Fault:
+        """What an expression of scenario.yaml was refused for, with its line."""
+        if circle := self._circle(error.what):
+            return self.at(
+                f"derive goes in a circle: {' → '.join(circle)}.",
+                "Let each rest on facts, and on derived values above it.",
+                "derive", circle[0],
+            )  # fmt: skip
+        return self.at(error.what, error.remedy, *self._blamed(error.what))
+
+    def _circle(self, what: str) -> list[str]:
+        """The derived values that lead from the one that a message names back to it."""
+        derive = self.scenario.derive
+        hit = re.search(r"\bderive\.(\w+)", what)
+        ways = [[hit[1]]] if hit else []
+        for way in ways:  # grows while it is gone through
+            for name in re.findall(r"[A-Za-z_]\w*", derive.get(way[-1], "")):
+                if name == way[0]:
+                    return [*way, name]
+                if name in derive and not any(name in each for each in ways):
+                    ways.append([*way, name])
+        return []
+
+    def _blamed(self, what: str) -> Sequence[str | int]:
+        """The place in scenario.yaml of the expression that a message names."""
+        if hit := re.search(r"\bderive\.(\w+)", what):
+            return ("derive", hit[1])
+        if hit := re.search(r"\b(?:rule|criterion) ([A-Z]+-?\d+)", what):
+            for key in ("rules", "must_do", "must_not"):
+                for n, each in enumerate(getattr(self.scenario, key)):
+                    if each.id == hit[1]:
+                        return (key, n, "when" if key == "rules" else "applies_when")
+        for n, m, key, end in self._window_ends():
+            if f"window end `{end}`" in what:
+                return ("required_sources", n, "windows", m, key)
+        return ("anchors",) if "anchors cannot be" in what else ("rules",)
+
+    def _sampling(self) -> Iterator[Fault]:
         """Queries for candidates that cannot be run, or name nobody."""
+        with bare() as db:
+            yield from self._sampled(db)
+
+    def _sampled(self, db: duckdb.DuckDBPyConnection) -> Iterator[Fault]:
         sampling = self.scenario.sampling
         try:
             columns = len(db.execute(sampling.eligible).description or ())
@@ -384,7 +443,7 @@ def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault
             try:
                 outcomes = decide(db, scenario, part)
             except SpecError as error:
-                yield at.at(error.what, error.remedy, *_blamed(scenario, error.what))
+                yield at.told(error)
                 return
             for state, outcome in zip(part, outcomes, strict=True):
                 reached.add(outcome.rule.id)
@@ -402,15 +461,3 @@ def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault
                 "Take it out, or put it before the rule that hides it.",
                 "rules", n,
             )  # fmt: skip
-
-
-def _blamed(scenario: Scenario, what: str) -> Sequence[str | int]:
-    """The place in scenario.yaml of the expression that a message names."""
-    if hit := re.search(r"\bderive\.(\w+)", what):
-        return ("derive", hit[1])
-    if hit := re.search(r"\b(?:rule|criterion) ([A-Z]+-?\d+)", what):
-        for key in ("rules", "must_do", "must_not"):
-            for n, each in enumerate(getattr(scenario, key)):
-                if each.id == hit[1]:
-                    return (key, n, "when" if key == "rules" else "applies_when")
-    return ("rules",)

@@ -30,7 +30,7 @@ class Sampler:
         self._words = sorted({*_WORD.findall(text), *_defaults(scenario, str), "other"})
         numbers = {float(each) for each in _NUMBER.findall(_WORD.sub("", text))}
         numbers |= {float(each) for each in _defaults(scenario, int | float)}
-        self._numbers = sorted(numbers)
+        self._numbers = sorted(numbers) or [1.0]
 
     def state(self) -> dict[str, Any]:
         """A complete, checked state: some keep near the defaults, some go far."""
