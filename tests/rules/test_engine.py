@@ -348,6 +348,12 @@ def test_lint_tells_one_fault_once_with_its_line(write: Any, old: str, new: str,
     assert fault.line is not None
 
 
+def test_lint_reads_the_patterns_of_notes(write: Any) -> None:
+    (fault,) = lint(write(notes=NOTES.replace("(?:chills|", "(?:chills|(")), states=200)
+    assert fault.file == "notes.yaml"
+    assert "Reading `chills`: the pattern" in fault.what
+
+
 def test_lint_runs_the_facts_on_a_bare_chart(write: Any) -> None:
     (fault,) = lint(write(facts=FACTS.replace("as chills", "as shivers")), states=200)
     assert fault.file == "facts.sql"

@@ -1,13 +1,16 @@
 """Passages, assertions and readings of notes."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chartproof.catalog.read import ROOT, scenario, scenario_ids, shared_reading
+from chartproof.errors import SpecError
 from chartproof.records.notes import Example, Pattern, Reading
 from chartproof.rules.passages import passages, sections
 from chartproof.rules.readers import reader
@@ -304,3 +307,27 @@ def test_a_preferred_value_wins_over_the_note_or_over_its_sentence() -> None:
     in_sentence = GOUT.model_copy(update={"prefer_in": "sentence"})
     assert read(GOUT, text) == ["stated"]
     assert read(in_sentence, text) == ["denied", "stated"]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"patterns": [{"match": r"^(\w+\s*)+$"}]},
+        {"patterns": [{"match": "pain"}], "unless": [r"^(\w+\s*)+$"]},
+        {"patterns": [{"match": "pain"}], "void": [r"^(\w+\s*)+$"]},
+        {
+            "patterns": [{"match": "pain"}],
+            "cues": [{"assertion": "copied", "pattern": r"^(\w+\s*)+$"}],
+        },
+    ],
+)
+def test_a_pattern_that_finds_no_end_is_stopped_and_named(
+    own: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chartproof.rules.readers.SECONDS", 0.05)
+    reading = Reading.model_validate({"id": "words", "about": "Words", **own})
+    before = signal.getsignal(signal.SIGVTALRM)
+    with pytest.raises(SpecError, match=r"`words`: the pattern `\^\(\\w\+\\s\*\)\+\$` was at"):
+        read(reading, "Brief Hospital Course:\n" + "w" * 40 + " pain!\n")
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    assert signal.getsignal(signal.SIGVTALRM) == before

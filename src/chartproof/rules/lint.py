@@ -20,6 +20,7 @@ from chartproof.rules.formulas import apart
 from chartproof.rules.readers import READERS
 from chartproof.rules.sample import Sampler
 from chartproof.rules.spans import spans
+from chartproof.rules.statements import compiled, written
 
 STATES = 4000
 _AT_ONCE = 250
@@ -179,6 +180,16 @@ class _Lint:
                     "knows.",
                     remedy=f"Known: {', '.join(sorted(READERS))}.",
                 )  # fmt: skip
+            for pattern in written(reading):
+                try:
+                    compiled(pattern)
+                except re.error as error:
+                    yield Fault(
+                        file="notes.yaml", line=None,
+                        what=f"Reading `{reading.id}`: the pattern `{pattern}` cannot be read: "
+                        f"{error.msg}.",
+                        remedy="Write a regular expression as Python's `re` reads it.",
+                    )  # fmt: skip
 
     def _rules(self) -> Iterator[Fault]:
         scenario = self.scenario

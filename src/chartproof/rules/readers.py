@@ -4,13 +4,18 @@ A reader is a function from a reading (data) and a note to mentions. A mention's
 reader of lists may give a JSON object as text, one mention per item (`value->>'drug'` in SQL).
 """
 
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from traceback import walk_tb
+from types import FrameType
 from typing import Any
 
 import duckdb
 
 from chartproof.errors import SpecError
-from chartproof.records.notes import Reading
+from chartproof.records.notes import Cue, Pattern, Reading
 from chartproof.rules import exams, intents, medications, statements
 from chartproof.rules.statements import Mention, Note
 
@@ -22,6 +27,10 @@ READERS: dict[str, Reader] = {
     "medication_list": medications.read,
     "medication_intent": intents.read,
 }
+
+SECONDS = 5.0
+"""Of processor time for one reading of one note, which takes milliseconds: a pattern that repeats
+what repeats itself may try more ways than there is time."""
 
 _DISCHARGE = """
 select 'discharge', note_id, coalesce(note_type, ''), coalesce(text, ''), []::varchar[],
@@ -74,7 +83,7 @@ def note_rows(db: duckdb.DuckDBPyConnection, readings: Sequence[Reading]) -> lis
 
 
 def reader(reading: Reading) -> Reader:
-    """The reader of a reading.
+    """The reader of a reading. It ends with a SpecError where a pattern finds no end.
 
     Raises:
         SpecError: There is none of that kind.
@@ -84,4 +93,51 @@ def reader(reading: Reading) -> Reader:
             f"Reading `{reading.id}` has the kind `{reading.kind}`, which no reader knows.",
             remedy=f"Known: {', '.join(READERS)}.",
         )
-    return READERS[reading.kind]
+    return _bounded
+
+
+def _bounded(reading: Reading, note: Note) -> list[Mention]:
+    try:
+        with _within(SECONDS):
+            return READERS[reading.kind](reading, note)
+    except TimeoutError as error:
+        pattern = _at_work(reading, error)
+        told = f"the pattern `{pattern}`" if pattern else "a pattern"
+        raise SpecError(
+            f"Reading `{reading.id}`: {told} was at work on one note for more than {SECONDS:g} s.",
+            remedy=r"Repeat nothing that repeats itself: `[\w\s]+` for `(\w+\s*)+`.",
+        ) from error
+
+
+@contextmanager
+def _within(seconds: float) -> Generator[None]:
+    """Raise TimeoutError in what takes more processor time, also in the midst of a match.
+
+    By a signal, which `re` heeds and only a main thread is given; another thread has no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, _late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _late(_number: int, _frame: FrameType | None) -> None:
+    raise TimeoutError
+
+
+def _at_work(reading: Reading, error: TimeoutError) -> str | None:
+    """The pattern of a reading that was being matched, where a local of that time tells it."""
+    written = statements.written(reading)
+    for frame, _ in reversed([*walk_tb(error.__traceback__)]):
+        for local in frame.f_locals.values():
+            text = local.match if isinstance(local, Pattern) else local
+            text = text.pattern if isinstance(text, Cue) else text
+            if isinstance(text, str) and text in written:
+                return text
+    return None

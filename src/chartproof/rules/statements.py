@@ -80,6 +80,12 @@ def _any_of(parts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(each) for each in parts))
 
 
+def written(reading: Reading) -> list[str]:
+    """Every pattern that a reading has of its own."""
+    matched = [each.match for each in reading.patterns]
+    return [*matched, *(each.pattern for each in reading.cues), *reading.unless, *reading.void]
+
+
 def read(reading: Reading, note: Note) -> list[Mention]:
     """The mentions of a note that count, combined as the reading says."""
     read = spans(note.text, reading.sentences) if reading.sentences > 1 else passages(note.text)
