@@ -54,6 +54,8 @@ def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Pa
         ("twins.yaml", "document: kdigo-aki-2012", "document: kdigo-aki-1912", "no document"),
         ("twins.yaml", "find: '1.5 * '", "find: '1.7 * '", "does not stand there"),
         ("facts.sql", "50912", "itemid = 999 or 50912", "There is no item 999."),
+        ("facts.sql", "with ", "copy (select 1) to 'x'; with ", "It is not one SELECT."),
+        ("recipes.yaml", "scenario: post-ct-aki", "scenario: other", "its scenario is `other`"),
     ],
 )
 def test_what_stands_beside_a_scenario_is_looked_at(
@@ -66,6 +68,30 @@ def test_what_stands_beside_a_scenario_is_looked_at(
     (folder / file).write_text(text.replace(words, put, 1))
     found = [each for each in faults(folders([str(folder)])[0], brief=True) if each.file == file]
     assert any(told in each.what for each in found), [each.what for each in found]
+
+
+def test_a_scenarios_sql_reaches_no_file(tmp_path: Path) -> None:
+    folder = tmp_path / "post-ct-aki"
+    shutil.copytree(ROOT / "scenarios" / "post-ct-aki", folder)
+    secret = tmp_path / "secret"
+    secret.write_text("of the host")
+    file = folder / "scenario.yaml"
+    file.write_text(
+        file.read_text().replace(
+            "when: rrt_or_esrd", f"when: (select content = '' from read_text('{secret}'))", 1
+        )
+    )
+    told = [each.what for each in faults(folders([str(folder)])[0], brief=True)]
+    assert any("Cannot access file" in each for each in told), told
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "post-ct-aki"
+    shutil.copytree(ROOT / "scenarios" / "post-ct-aki", folder)
+    with (folder / "twins.yaml").open("ab") as file:
+        file.write(b"# \xe9\n")
+    with pytest.raises(SpecError, match=r"twins.yaml cannot be read"):
+        faults(folders([str(folder)])[0], brief=True)
 
 
 def test_a_run_refuses_a_scenario_with_a_fault(spoilt: Path) -> None:

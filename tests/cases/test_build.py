@@ -120,3 +120,21 @@ def test_a_question_fills_plain_slots_alone_and_only_with_what_the_case_has() ->
     assert question(case(), asked) == "In 7000001?"
     with pytest.raises(SpecError, match="Case s-1 has no stay_id"):
         question(case(anchor=Anchor(subject_id=9000001)), asked)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("select 'x' as subject_id, 1, 2", "gives what is no record"),
+        ("select 1, 2", "gives what is no record"),
+        ("select content, 1, 2 from read_text('/etc/hostname')", "cannot be run"),
+    ],
+)
+def test_a_query_for_candidates_gives_records_and_reads_nothing_but_the_store(
+    store: Store, query: str, told: str
+) -> None:
+    folder = scenario(RENAL)
+    sampling = folder.scenario.sampling.model_copy(update={"eligible": query})
+    broken = replace(folder, scenario=folder.scenario.model_copy(update={"sampling": sampling}))
+    with pytest.raises(SpecError, match=told):
+        eligible(store, broken)

@@ -106,10 +106,16 @@ def graded(
     for n, (folder, cell) in enumerate(found):
         progress(n, len(found))
         case, label = known.get(cell.case), labels.get((cell.case, cell.arm))
-        if case is None or label is None:
+        if case is None:
             raise SpecError(
                 f"The run in {folder} is of case {cell.case}, which is not among the cases.",
                 remedy="Move that run away, or build its cases again.",
+            )
+        if label is None:
+            raise SpecError(
+                f"{home / 'labels' / reference.FILE} has no reference of case {cell.case}, arm "
+                f"{cell.arm}, of which {folder} is a run.",
+                remedy="Run `chartproof cases build` again.",
             )
         trace = whole(folder, cell)
         corpus = corpora.read_by(folder, cell)

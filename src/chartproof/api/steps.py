@@ -6,6 +6,7 @@ A *home* is a folder with `store/`, `cases/`, `labels/` and `runs/`; the pages a
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from chartproof.api.charts import shell
@@ -19,9 +20,10 @@ from chartproof.cases.build import (
     eligible,
     load,
     planted_in,
+    require,
     save,
 )
-from chartproof.cases.listed import read_cases
+from chartproof.cases.listed import ENCOUNTER, Listed, read_cases
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
 from chartproof.cases.strata import draw, strata
@@ -32,8 +34,9 @@ from chartproof.catalog.read import (
     scenario,
     scenario_ids,
 )
+from chartproof.chart.alone import alone
 from chartproof.chart.store import Store
-from chartproof.errors import SpecError
+from chartproof.errors import RunError, SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.labels import reference
 from chartproof.leaderboards.board import tables as board
@@ -164,11 +167,22 @@ def _cut(
     """Cut the charts of cases and compute their references."""
     folders = {folder.id: folder for folder, _ in asked}
     first, second = _halves(progress)
-    manifest = build(store, asked, home / "cases", name=home.name, progress=first)
-    labels = reference.compute(
-        manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
+    with _building(home):
+        manifest = build(store, asked, home / "cases", name=home.name, progress=first)
+        labels = reference.compute(
+            manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
+        )
+        return _keep(home, manifest, labels)
+
+
+def _building(home: Path) -> AbstractContextManager[None]:
+    """Keep a second command out that would write cases of this home."""
+    (home / "cases").mkdir(parents=True, exist_ok=True)
+    busy = RunError(
+        f"Another command is building cases in {home}.",
+        remedy="Wait for it, or build into another folder.",
     )
-    return _keep(home, manifest, labels)
+    return alone(home / "cases" / ".lock", busy)
 
 
 def _keep(home: Path, manifest: CaseSet, labels: list[Label]) -> CaseSet:
@@ -199,34 +213,65 @@ def eligible_for(home: Path, *, progress: Count = _silent) -> dict[str, int]:
     return found
 
 
-def import_cases(home: Path, file: Path, *, progress: Count = _silent) -> list[Label]:
+def import_cases(
+    home: Path, file: Path, *, replace: bool = False, progress: Count = _silent
+) -> list[Label]:
     """Cut cases that others chose; the rules are asked too, their verdicts are the reference.
 
     Args:
         home: Its `store/` has the patients; `cases/` and `labels/` are written.
         file: CSV with the columns of `cases/listed.py`.
+        replace: Whether other cases that stand there may be replaced.
         progress: Told of charts cut and references computed.
 
     Raises:
-        SpecError: The file is wrong, or names a scenario, patient or encounter that is not there.
+        SpecError: The file is wrong, or names a scenario, patient or encounter that is not there;
+            or other cases stand there.
     """
     listed = read_cases(file)
     folders = {each.scenario: scenario(each.scenario) for each in listed}
+    for each in listed:
+        _asked_of(each, folders[each.scenario], file)
     store = Store.open(home / "store")
+    if (home / "cases" / "cases.json").exists() and not replace:
+        lost = {each.id for each in load(home / "cases").cases} - {each.case for each in listed}
+        if lost:
+            raise SpecError(
+                f"{home / 'cases'} holds {len(lost)} cases that {file} does not name.",
+                remedy="Import into another folder, or replace them by `--replace`.",
+            )
+    require(store, listed)
     first, second = _halves(progress)
-    manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
-    ruled = reference.compute(
-        manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
-    )
+    with _building(home):
+        manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
+        ruled = reference.compute(
+            manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
+        )
+        labels = _given(ruled, listed)
+        _keep(home, manifest, labels)
+    return labels
+
+
+def _asked_of(listed: Listed, folder: ScenarioFolder, file: Path) -> None:
+    """Refuse a case that lacks what its scenario asks about."""
+    about = folder.scenario.anchor
+    lacking = [name for name in ENCOUNTER[about] if getattr(listed.anchor, name) is None]
+    if lacking:
+        raise SpecError(
+            f"{file}: case {listed.case} has no {lacking[0]}.",
+            remedy=f"{folder.id} asks about an {about.replace('_', ' ')}: write its {lacking[0]}.",
+        )
+
+
+def _given(ruled: Sequence[Label], listed: Sequence[Listed]) -> list[Label]:
+    """Labels with the verdicts of others, where they gave some."""
     known = {each.case: each for each in listed}
-    labels = [
+    return [
         label
         if (theirs := known[label.case]).verdict is None
         else label.model_copy(update={"given": theirs.verdict, "version": theirs.version})
         for label in ruled
     ]
-    _keep(home, manifest, labels)
-    return labels
 
 
 def read_study(path: Path) -> Study:

@@ -145,7 +145,7 @@ def _twins(folder: ScenarioFolder) -> Iterator[Fault]:
 def _blanks(folder: Path) -> Iterator[Fault]:
     """Blanks that nobody has filled."""
     for file in sorted(folder.glob("*.*")):
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(read_text(file).splitlines(), 1):
             if _FILL in line:
                 yield Fault(file=file.name, line=number, what="A blank is not filled.",
                             remedy="Write what it asks for.")  # fmt: skip

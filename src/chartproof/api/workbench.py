@@ -4,6 +4,7 @@
 """
 
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -44,10 +45,15 @@ def new(id_: str, to: Path) -> Path:
     folder = to / id_
     if folder.exists():
         raise SpecError(f"{folder} stands already.", remedy="Choose another id or folder.")
-    folder.mkdir(parents=True)
-    for blank in sorted(BLANK.iterdir()):
-        text = blank.read_text(encoding="utf-8").replace("<id>", id_)
-        (folder / blank.name).write_text(text, encoding="utf-8")
+    to.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=to, prefix=".new-") as made:
+        # a folder stands whole or not at all
+        half = Path(made) / id_
+        half.mkdir()
+        for blank in sorted(BLANK.iterdir()):
+            text = blank.read_text(encoding="utf-8").replace("<id>", id_)
+            (half / blank.name).write_text(text, encoding="utf-8")
+        half.rename(folder)
     return folder
 
 

@@ -72,7 +72,23 @@ def eligible(store: Store, folder: ScenarioFolder) -> list[Anchor]:
                 f"({str(error).splitlines()[0]}).",
                 remedy="It gives subject_id, hadm_id and stay_id over the tables of a store.",
             ) from error
-    return [Anchor(subject_id=s, hadm_id=h, stay_id=i) for s, h, i in found]
+    return [record(folder, each) for each in found]
+
+
+def record(folder: ScenarioFolder, row: Sequence[object]) -> Anchor:
+    """What one row of a query for candidates names.
+
+    Raises:
+        SpecError: It has other than three cells, or one that is no identifier.
+    """
+    try:
+        subject, hadm, stay = row
+        return Anchor.model_validate({"subject_id": subject, "hadm_id": hadm, "stay_id": stay})
+    except ValueError as error:
+        raise SpecError(
+            f"{folder.id}/scenario.yaml: `sampling.eligible` gives what is no record.",
+            remedy="It gives subject_id, hadm_id and stay_id, whole numbers or NULL.",
+        ) from error
 
 
 def planted_in(store: Store) -> list[Planted]:
@@ -114,14 +130,7 @@ def build_listed(
     name: str,
     progress: Progress = lambda _done, _all: None,
 ) -> CaseSet:
-    """Cut the charts of cases that others chose, under the names that others gave them.
-
-    Raises:
-        SpecError: A patient or encounter is not in the store; none is cut then.
-    """
-    with store.connect() as db:
-        for each in listed:
-            _present(store, db, each)
+    """Cut the charts of cases that others chose, under the names that others gave them."""
     cases = [
         _case(store, each.scenario, each.anchor).model_copy(update={"id": each.case})
         for each in listed
@@ -129,18 +138,34 @@ def build_listed(
     return write(store, cases, out, name=name, progress=progress)
 
 
+def require(store: Store, listed: Sequence[Listed]) -> None:
+    """Look for everybody whom others chose, before anything is cut.
+
+    Raises:
+        SpecError: A patient or encounter is not in the store.
+    """
+    with store.connect() as db:
+        for each in listed:
+            _present(store, db, each)
+
+
 def _present(store: Store, db: duckdb.DuckDBPyConnection, listed: Listed) -> None:
     anchor = listed.anchor
     wanted = [("patients", "subject_id", anchor.subject_id)]
     if anchor.hadm_id is not None:
         wanted.append(("admissions", "hadm_id", anchor.hadm_id))
-    for table, column, value in wanted:
-        found = db.execute(
-            f"select 1 from {store.relation(table, anchor.subject_id)} "
-            f"where subject_id = $s and {column} = $v limit 1",
-            {"s": anchor.subject_id, "v": value},
-        ).fetchone()
-        if found is None:
+    if anchor.stay_id is not None:
+        wanted.append(("icustays edstays", "stay_id", anchor.stay_id))
+    for places, column, value in wanted:
+        found = [
+            db.execute(
+                f"select 1 from {store.relation(table, anchor.subject_id)} "
+                f"where subject_id = $s and {column} = $v limit 1",
+                {"s": anchor.subject_id, "v": value},
+            ).fetchone()
+            for table in places.split()
+        ]
+        if not any(found):
             raise SpecError(
                 f"Case {listed.case}: the store has no {column} {value} of patient "
                 f"{anchor.subject_id}.",

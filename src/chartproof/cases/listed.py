@@ -7,9 +7,18 @@ from pathlib import Path
 
 from chartproof.errors import SpecError
 from chartproof.records.case import Anchor
+from chartproof.records.scenario import AnchorKind
 from chartproof.records.verdict import Verdict
 
 COLUMNS = ("case", "scenario", "subject_id", "hadm_id", "stay_id", "verdict", "version")
+ENCOUNTER: dict[AnchorKind, tuple[str, ...]] = {
+    "patient": (),
+    "admission": ("hadm_id",),
+    "icu_stay": ("hadm_id", "stay_id"),
+    "ed_stay": ("stay_id",),
+}
+"""What a scenario asks about → the identifiers that a case of it needs besides the patient's."""
+
 _NEEDED = ("case", "scenario", "subject_id")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from chartproof.cases.build import planted_in
+from chartproof.cases.build import planted_in, record
 from chartproof.catalog.read import ScenarioFolder
 from chartproof.chart.store import Store
 from chartproof.errors import SpecError
@@ -46,8 +46,8 @@ def strata(store: Store, folder: ScenarioFolder) -> dict[str, list[Anchor]]:
                 remedy="`eligible` gives subject_id, hadm_id and stay_id; a stratum is a predicate "
                 "over them, as `e`.",
             ) from error
-    for subject, hadm, stay, name in rows:
-        found[name].append(Anchor(subject_id=subject, hadm_id=hadm, stay_id=stay))
+    for *ids, name in rows:
+        found[name].append(record(folder, ids))
     return dict(found)
 
 

@@ -63,7 +63,15 @@ class ScenarioFolder:
     def recipes(self) -> Recipes | None:
         """How the synthetic hospital plants it; None where nobody has written that."""
         file = self.path / "recipes.yaml"
-        return read_yaml(file, Recipes) if file.exists() else None
+        if not file.exists():
+            return None
+        recipes = read_yaml(file, Recipes)
+        if recipes.scenario != self.id:
+            raise SpecError(
+                f"{file}: its scenario is `{recipes.scenario}`.",
+                remedy=f"Set `scenario: {self.id}`.",
+            )
+        return recipes
 
     @property
     def id(self) -> str:

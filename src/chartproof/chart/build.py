@@ -5,7 +5,6 @@ what it was made from. At the end `store.json` is written and the folder renamed
 killed therefore resumes, and nothing ever reads half a store.
 """
 
-import fcntl
 import hashlib
 import json
 import math
@@ -20,6 +19,7 @@ from typing import Any, cast
 import duckdb
 from pydantic import ValidationError
 
+from chartproof.chart.alone import alone
 from chartproof.chart.interrupt import interruptible
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
@@ -70,7 +70,11 @@ def build(
         return standing
     work = out.with_name(out.name + ".building")
     work.mkdir(parents=True, exist_ok=True)
-    with _alone(work), _disk_errors(work):
+    busy = ChartError(
+        f"Another build is at work in `{work}`.",
+        remedy="Wait for it, or build into another folder.",
+    )
+    with alone(work / "lock", busy), _disk_errors(work):
         _preflight(source, work, wanted)
         info = _Build(source, work, wanted, origin, progress, memory_limit).run()
         _publish(work, out)
@@ -315,20 +319,6 @@ def _publish(work: Path, out: Path) -> None:
     work.rename(out)
     (out / "lock").unlink(missing_ok=True)
     shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def _alone(work: Path) -> Generator[None]:
-    """Keep a second build out of the work folder."""
-    with (work / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ChartError(
-                f"Another build is at work in `{work}`.",
-                remedy="Wait for it, or build into another folder.",
-            ) from None
-        yield
 
 
 @contextmanager

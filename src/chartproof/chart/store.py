@@ -109,10 +109,12 @@ class Store:
         return f"read_parquet([{listed}], hive_partitioning = false)"
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """A connection with a view for each of the 41 tables. Close it after use."""
+        """A connection with a view of each table, which reads nothing else. Close it after use."""
         db = duckdb.connect()
         for name in tables():
             db.execute(f"create view {name} as select * from {self.relation(name)}")
+        db.execute(f"set allowed_directories = [{quoted(str(self.path / 'tables'))}]")
+        db.execute("set enable_external_access = false; set lock_configuration = true")
         return db
 
 

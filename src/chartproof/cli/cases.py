@@ -100,12 +100,15 @@ def import_(
         typer.Argument(help="CSV: case, scenario, subject_id, hadm_id, stay_id, verdict, version."),
     ],
     home: options.Home = options.HOME,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace other cases that stand there.")
+    ] = False,
 ) -> None:
     """Cut cases that others chose; their verdicts, where given, become the reference."""
     from chartproof.api.steps import import_cases
 
     with screen.progress("Cut and rule on charts") as progress:
-        labels = import_cases(home, file, progress=progress)
+        labels = import_cases(home, file, replace=replace, progress=progress)
     given = [label for label in labels if label.given is not None]
     screen.out.print(f"{len(labels)} cases stand in {home / 'cases'}, {len(given)} with a verdict.")
     ruled = [label for label in given if label.ruling.verdict is not None]

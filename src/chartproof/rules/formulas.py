@@ -44,7 +44,9 @@ def apart() -> duckdb.DuckDBPyConnection:
 @cache
 def _empty() -> duckdb.DuckDBPyConnection:
     """To open a database takes longer than to decide a state."""
-    return duckdb.connect(config={"threads": 1, "async_threads": 0})
+    db = duckdb.connect(config={"threads": 1, "async_threads": 0})
+    db.execute("set enable_external_access = false; set lock_configuration = true")
+    return db
 
 
 @cache

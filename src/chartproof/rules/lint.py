@@ -9,6 +9,7 @@ import duckdb
 
 from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text, taxonomy
 from chartproof.chart.schema import tables
+from chartproof.chart.statement import is_one_select
 from chartproof.errors import SpecError
 from chartproof.records.fault import Fault
 from chartproof.records.notes import Validity
@@ -365,6 +366,12 @@ class _Lint:
 
     def trial(self) -> Iterator[Fault]:
         """facts.sql, readings and anchors on a chart that holds encounters and nothing else."""
+        if not _is_select(self.folder.facts_sql):
+            yield Fault(
+                file="facts.sql", line=None, what="It is not one SELECT.",
+                remedy="Write a single query, which may begin with WITH; it writes nothing.",
+            )  # fmt: skip
+            return
         try:
             with bare() as db:
                 evaluate(self.folder, Bare(db), SOMEBODY, validity=Validity())
@@ -419,8 +426,11 @@ class _Lint:
     def _sampled(self, db: duckdb.DuckDBPyConnection) -> Iterator[Fault]:
         sampling = self.scenario.sampling
         try:
-            columns = len(db.execute(sampling.eligible).description or ())
-            fault = f"it gives {columns} columns" if columns != 3 else ""
+            if not _is_select(sampling.eligible):
+                fault = "it is not one SELECT"
+            else:
+                columns = len(db.execute(sampling.eligible).description or ())
+                fault = f"it gives {columns} columns" if columns != 3 else ""
         except duckdb.Error as error:
             fault = str(error).splitlines()[0]
         if fault:
@@ -439,6 +449,14 @@ class _Lint:
                     "Write a predicate over a record `e` with subject_id, hadm_id and stay_id.",
                     "sampling", "strata", verdict.value,
                 )  # fmt: skip
+
+
+def _is_select(sql: str) -> bool:
+    """One that cannot be parsed is told where it is run."""
+    try:
+        return is_one_select(sql)
+    except duckdb.Error:
+        return True
 
 
 def _states(at: _Lint, states: int, seed: int, *, brief: bool) -> Iterator[Fault]:

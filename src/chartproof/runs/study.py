@@ -4,7 +4,6 @@ Cells share nothing, so that they may be filled in any order, by any process, on
 """
 
 import contextlib
-import fcntl
 import multiprocessing
 import os
 import signal
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 
+from chartproof.chart.alone import alone
 from chartproof.errors import ChartproofError, RunError
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
@@ -98,27 +98,17 @@ def run_study(
     given = _Given(dict(policies), clock, shell, confinement)
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
-            held.enter_context(_alone(folder))
+            folder.mkdir(parents=True, exist_ok=True)
+            busy = RunError(
+                f"Another run of this study is at work in `{folder}`.",
+                remedy="Wait for it, or give the study another id.",
+            )
+            held.enter_context(alone(folder / LOCK, busy))
             _refuse_mixture(folder, [task for task in todo if cells.study(task.folder) == folder])
         if workers > 1:
             return _pooled(todo, given, workers, progress)
         home = held.enter_context(tempfile.TemporaryDirectory(prefix="systems-"))
         return _inline(todo, _Worker(Path(home), given, lambda: False), progress)
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Generator[None]:
-    """Keep a second run out of the folder of a study. The lock goes with its process."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunError(
-                f"Another run of this study is at work in `{folder}`.",
-                remedy="Wait for it, or give the study another id.",
-            ) from None
-        yield
 
 
 def _refuse_mixture(folder: Path, todo: Sequence[Task]) -> None:
