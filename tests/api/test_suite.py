@@ -55,6 +55,13 @@ def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Pa
         ("twins.yaml", "find: '1.5 * '", "find: '1.7 * '", "does not stand there"),
         ("facts.sql", "50912", "itemid = 999 or 50912", "There is no item 999."),
         ("facts.sql", "with ", "copy (select 1) to 'x'; with ", "It is not one SELECT."),
+        ("facts.sql", "50912", "50912 + random()", "It may differ each time: `random`."),
+        (
+            "scenario.yaml",
+            "when: rrt_or_esrd",
+            "when: now() is null",
+            "may differ each time: `now`",
+        ),
         ("recipes.yaml", "scenario: post-ct-aki", "scenario: other", "its scenario is `other`"),
     ],
 )

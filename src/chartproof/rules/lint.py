@@ -1,7 +1,7 @@
 """Search a scenario for gaps: a NULL predicate, a rule never reached, a name that is not known."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +10,7 @@ import duckdb
 from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text, taxonomy
 from chartproof.chart.schema import tables
 from chartproof.chart.statement import is_one_select
+from chartproof.chart.volatile import volatile
 from chartproof.errors import SpecError
 from chartproof.records.fault import Fault
 from chartproof.records.notes import Validity
@@ -101,7 +102,8 @@ class _Lint:
         """Everything that can be found without a state of the facts."""
         for search in (
             self._labels, self._twice, self._facts, self._readings, self._rules, self._criteria,
-            self._policies, self._slots, self._ends, self._told, self._vocabulary, self._sampling,
+            self._policies, self._slots, self._ends, self._told, self._vocabulary, self._steady,
+            self._sampling,
         ):  # fmt: skip
             yield from search()
 
@@ -351,6 +353,31 @@ class _Lint:
                         remedy="Correct the identifier.",
                     )  # fmt: skip
 
+    def _steady(self) -> Iterator[Fault]:
+        """SQL that reads the clock or draws at random: a verdict has to be the same tomorrow."""
+        remedy = "Leave it out: the same chart has to give the same verdict each time."
+        if names := volatile(self.folder.facts_sql):
+            yield Fault(
+                file="facts.sql", line=None, what=f"It may differ each time: {_list(names)}.",
+                remedy=remedy,
+            )  # fmt: skip
+        for sql, path in self._expressions():
+            if names := volatile(sql):
+                yield self.at(f"`{sql}` may differ each time: {_list(names)}.", remedy, *path)
+
+    def _expressions(self) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+        """Every piece of SQL in scenario.yaml, and where it stands."""
+        scenario, sampling = self.scenario, self.scenario.sampling
+        for key, of in (("anchors", scenario.anchors), ("derive", scenario.derive)):
+            yield from ((sql, (key, name)) for name, sql in of.items())
+        yield from ((rule.when, ("rules", n, "when")) for n, rule in enumerate(scenario.rules))
+        for key, criteria in (("must_do", scenario.must_do), ("must_not", scenario.must_not)):
+            for n, each in enumerate(criteria):
+                yield each.applies_when, (key, n, "applies_when")
+        yield sampling.eligible, ("sampling", "eligible")
+        for verdict, sql in sampling.strata.items():
+            yield sql, ("sampling", "strata", verdict.value)
+
     def types(self) -> Iterator[Fault]:
         """Facts of a type that there is not."""
         with apart() as db:
@@ -449,6 +476,10 @@ class _Lint:
                     "Write a predicate over a record `e` with subject_id, hadm_id and stay_id.",
                     "sampling", "strata", verdict.value,
                 )  # fmt: skip
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 def _is_select(sql: str) -> bool:
