@@ -214,8 +214,13 @@ class Endpoint:
         if answer is not None:
             await answer(scope, receive, send)
             return
+        assert run is not None
         scope["run"] = run
-        await self._limited(scope, receive, send)
+        run.busy += 1  # before anything is waited for: else more might pass than have a place
+        try:
+            await self._limited(scope, receive, send)
+        finally:
+            run.busy -= 1
 
     async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, its text made whole."""
@@ -231,11 +236,7 @@ class Endpoint:
         async def again() -> Message:
             return first.pop() if first else await receive()
 
-        run.busy += 1
-        try:
-            await run.manager.handle_request(scope, again, send)
-        finally:
-            run.busy -= 1
+        await run.manager.handle_request(scope, again, send)
 
     def _run_of(self, header: str | None) -> _Run | None:
         """The run whose token a request bears. What differs is not told by the time it takes."""
