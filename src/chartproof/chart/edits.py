@@ -9,14 +9,14 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import duckdb
 
 from chartproof.chart.complete import complete
 from chartproof.chart.schema import PROSE, TableSpec, tables
-from chartproof.chart.volatile import syntax, volatile
+from chartproof.chart.syntax import is_one_expression
+from chartproof.chart.volatile import volatile
 from chartproof.errors import SpecError
 from chartproof.records.edit import (
     DeleteRows,
@@ -299,30 +299,6 @@ class _Edit:
         )
         error.place = ("edits", self.n - 1, *self.part, *inner)
         return error
-
-
-@lru_cache(maxsize=10_000)
-def is_one_expression(text: str) -> bool:
-    """Whether a text is exactly one SQL expression: no second statement, no clause smuggled in."""
-    trees = syntax(f"select ({text})")
-    if len(trees) != 1:
-        return False
-    node: dict[str, Any] = trees[0]["node"]
-    return (
-        node.get("type") == "SELECT_NODE"
-        and len(node.get("select_list", [])) == 1
-        and not _is_empty(node["select_list"][0])
-        and node.get("from_table", {}).get("type") == "EMPTY"
-        and not any(
-            node.get(clause)
-            for clause in ("where_clause", "group_expressions", "having", "qualify", "modifiers")
-        )
-    )
-
-
-def _is_empty(expression: Mapping[str, Any]) -> bool:
-    """Whether there is nothing between the parentheses: DuckDB takes that for an empty row."""
-    return expression.get("function_name") == "row" and not expression["arguments"]
 
 
 def _uses(sql: str, name: str) -> bool:

@@ -5,13 +5,14 @@ random or look at the machine. DuckDB itself says which of its functions are con
 read with DuckDB's parser, so a name in a string, a comment or a column counts for nothing.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, cast
 
 import duckdb
+
+from chartproof.chart.syntax import parser, syntax
 
 BARE = frozenset(
     {
@@ -56,13 +57,6 @@ def volatile(sql: str) -> frozenset[str]:
     """
     trees = syntax(sql) or syntax(f"select ({sql}\n)")
     return frozenset(_of_trees(trees) if trees else _of_tokens(sql))
-
-
-def syntax(sql: str) -> list[dict[str, Any]]:
-    """The syntax trees of a text of queries; none where it is anything else."""
-    told = _parser().cursor().execute("select json_serialize_sql($sql::varchar)", {"sql": sql})
-    tree: dict[str, Any] = json.loads(told.fetchall()[0][0])
-    return [] if tree.get("error") else tree["statements"]
 
 
 def _of_trees(trees: Any) -> Iterator[str]:
@@ -125,7 +119,7 @@ def _is_volatile(name: str, number: int) -> bool:
 def _functions() -> dict[str, _Function]:
     found: dict[str, _Function] = {}
     rows = (
-        _parser()
+        parser()
         .cursor()
         .execute(
             "select function_name, function_type, coalesce(stability = 'CONSISTENT', false), "
@@ -144,8 +138,3 @@ def _functions() -> dict[str, _Function]:
             else:
                 function.stable[number] = function.stable.get(number, False) or consistent
     return found
-
-
-@cache
-def _parser() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1, "async_threads": 0})

@@ -9,7 +9,7 @@ import duckdb
 
 from chartproof.catalog.read import ScenarioFolder, line_of, policies, read_text, taxonomy
 from chartproof.chart.schema import tables
-from chartproof.chart.statement import is_one_select
+from chartproof.chart.syntax import is_one_select
 from chartproof.chart.volatile import volatile
 from chartproof.errors import SpecError
 from chartproof.records.fault import Fault
