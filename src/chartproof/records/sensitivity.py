@@ -1,0 +1,85 @@
+"""One answer to a changed packet beside the answer to the packet as it stood, scored.
+
+Source: Causal Sensitivity Score §2.2–2.4, §4, App. G (no-ops); shared terms in METRICS.
+"""
+
+from typing import Literal
+
+from chartproof.records.board import Cancer, Stratum
+from chartproof.records.record import Record
+
+Change = Literal["active", "placebo", "hard_placebo", "replicate", "ladder", "round_trip"]
+"""`active`: treatment has to change as registered. The others have to change nothing, but for a
+`ladder`, whose knowledge model says at which step."""
+Edition = Literal["v1", "v1cr", "v2", "twin"]
+"""Which text carries the change: the published patterns, those with the announced repairs, our
+scoped edits, or the state changed and the packet rendered anew with the same seed."""
+Setting = Literal["single_shot", "agent"]
+Direction = Literal["updated", "partial", "unchanged", "opposite", "off_target"]
+Unscored = Literal[
+    "ineligible", "noop", "gen_error", "refused_api", "judge_abstained", "judge_error",
+    "judge_parse", "infrastructure",
+]  # fmt: skip
+
+
+class Pair(Record):
+    """A scored row: (setting, system, case, intervention, edition, replicate).
+
+    Attributes:
+        intervention: Id of the catalogue's entry, of the placebo, or of the ladder's step.
+        family: Of an active entry, its letter (`A` … `E`); of anything else empty.
+        score: 0, 0.5 or 1 for an active change; None with a reason. None is never 0.
+        moved: Material change between both answers: 1, 0.5 (beside the core only) or 0.
+        distance: 1 − Jaccard of the recommended items; 0 where both are empty.
+        vacuous: The original answer recommended nothing that could be dropped, and nothing was to
+            be added or shifted: no evidence either way.
+        audits: Audits that the changed packet failed (`residual`, `incoherent`, …).
+        saw_mutation: Of an agent: whether a section that holds the change was read. Of a
+            single-shot system: whether its summary still holds it. None where that was not told.
+    """
+
+    setting: Setting
+    system: str
+    case: str
+    cancer: Cancer
+    strata: tuple[Stratum, ...] = ()
+    change: Change
+    intervention: str
+    family: str = ""
+    edition: Edition
+    replicate: int = 1
+    score: float | None = None
+    unscored: Unscored | None = None
+    direction: Direction | None = None
+    vacuous: bool = False
+    moved: float | None = None
+    distance: float | None = None
+    refusal_credit: bool = False
+    audits: tuple[str, ...] = ()
+    saw_mutation: bool | None = None
+    hit_cap: bool | None = None
+    steps: int | None = None
+    calls: int | None = None
+    by: Literal["rule", "judge", "human"] = "rule"
+    reason: str = ""
+
+
+class Coverage(Record):
+    """One original answer against the consensus of its case: the terms of the CMS, as counts.
+
+    `extras` are plausibilities in [0, 1] that a judge gave; None where none was asked.
+    """
+
+    setting: Setting
+    system: str
+    case: str
+    cancer: Cancer
+    strata: tuple[Stratum, ...] = ()
+    strong: int
+    strong_hit: int
+    tacit: int
+    tacit_hit: int
+    refusal: int
+    refusal_hit: int
+    extras: tuple[float, ...] | None = None
+    unscored: Unscored | None = None
