@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "src/chartproof/metrics").glob("[a-z]*.py"))
 HELPERS = {
-    *("scoreable", "referenced", "report_present", "grounding_scoreable", "ratio"),
+    *("scoreable", "referenced", "report_present", "grounding_scoreable", "ratio", "macro_ratio"),
 }
 
 

@@ -75,3 +75,10 @@ def of_rate(rate: Rate, *, draws: int = DRAWS, seed: int = SEED) -> Interval | N
 def ratio(sums: Matrix) -> Matrix:
     """First feature over second."""
     return sums[..., 0] / sums[..., 1]
+
+
+def macro_ratio(sums: Matrix) -> Matrix:
+    """Mean of the ratios of feature pairs, over the pairs that a draw has."""
+    hits, of = sums[..., 0::2], sums[..., 1::2]
+    there = of > 0
+    return np.where(there, hits / np.where(there, of, 1), 0.0).sum(axis=-1) / there.sum(axis=-1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from chartproof.records.scored import Scored
 
@@ -30,6 +30,18 @@ class Part(NamedTuple):
     of: int
 
 
+class OfCase(Protocol):
+    """Anything that is known to be of one case."""
+
+    @property
+    def case(self) -> str:
+        """Id of the case."""
+        ...
+
+
+OfCaseT = TypeVar("OfCaseT", bound=OfCase)
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """Sum of per-run values in [0, 1] over a count of runs, kept by case.
@@ -49,8 +61,8 @@ class Rate:
     @classmethod
     def over(
         cls,
-        runs: Iterable[Scored],
-        measure: Callable[[Scored], float | None],
+        runs: Iterable[OfCaseT],
+        measure: Callable[[OfCaseT], float | None],
         population: str = ALL_RUNS,
     ) -> "Rate":
         """Measure each run; None leaves it out. Attempts of a case are kept together."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from chartproof.metrics.calibration import EDGES, with_confidence
-from chartproof.metrics.interval import DRAWS, SEED, Matrix, bca
+from chartproof.metrics.interval import DRAWS, SEED, Matrix, bca, macro_ratio
 from chartproof.metrics.rate import Interval, referenced
 from chartproof.records.scored import Scored
 from chartproof.records.verdict import Verdict
@@ -39,7 +39,7 @@ def scenario_macro_interval(
     for run in among:
         n = scenarios.index(run.scenario)
         counts[at[run.case], 2 * n : 2 * n + 2] += (run.correct, 1)
-    return bca(counts, _macro_ratio, draws=draws, seed=seed)
+    return bca(counts, macro_ratio, draws=draws, seed=seed)
 
 
 def ece_interval(
@@ -67,12 +67,6 @@ def _macro_f1(sums: Matrix) -> Matrix:
     supported = support > 0
     f1 = np.where(supported, 2 * hits / np.where(supported, given + support, 1), 0.0)
     return f1.sum(axis=-1) / supported.sum(axis=-1)
-
-
-def _macro_ratio(sums: Matrix) -> Matrix:
-    hits, of = sums[..., 0::2], sums[..., 1::2]
-    there = of > 0
-    return np.where(there, hits / np.where(there, of, 1), 0.0).sum(axis=-1) / there.sum(axis=-1)
 
 
 def _ece(sums: Matrix) -> Matrix:

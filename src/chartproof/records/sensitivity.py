@@ -68,6 +68,8 @@ class Coverage(Record):
     """One original answer against the consensus of its case: the terms of the CMS, as counts.
 
     `extras` are plausibilities in [0, 1] that a judge gave; None where none was asked.
+    `recommended` counts the recommendations, `recommended_refused` those among them that a refusal
+    item names: the other reading of V_refusal. None where it was not counted.
     """
 
     setting: Setting
@@ -81,5 +83,7 @@ class Coverage(Record):
     tacit_hit: int
     refusal: int
     refusal_hit: int
+    recommended: int | None = None
+    recommended_refused: int | None = None
     extras: tuple[float, ...] | None = None
     unscored: Unscored | None = None
