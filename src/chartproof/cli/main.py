@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from chartproof.cli import (
+    board,
     cases,
     chart,
     demo,
@@ -93,6 +94,7 @@ app.add_typer(cases.app, name="cases")
 app.add_typer(chart.app, name="chart")
 app.add_typer(scenario.app, name="scenario")
 app.add_typer(policy.app, name="policy")
+app.add_typer(board.app, name="board")
 app.command("tool")(chart.tool)
 app.command("serve")(serve.serve)
 app.command("run")(runs.run)
