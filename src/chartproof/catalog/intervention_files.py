@@ -10,6 +10,7 @@ from chartproof.errors import SpecError
 from chartproof.records.intervention import (
     AmendedEdition,
     Entries,
+    Grid,
     Lexicon,
     Probes,
     PublishedEdition,
@@ -17,7 +18,7 @@ from chartproof.records.intervention import (
 )
 
 INTERVENTIONS = ROOT / "interventions"
-NAMES = ("lexicon", "probes", "entries", "v1", "v1cr", "v2")
+NAMES = ("lexicon", "probes", "entries", "grid", "v1", "v1cr", "v2")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class InterventionFiles:
     lexicon: Lexicon
     probes: Probes
     entries: Entries
+    grid: Grid
     v1: PublishedEdition
     v1cr: AmendedEdition
     v2: RepairedEdition
@@ -58,6 +60,7 @@ def read_interventions(folder: Path = INTERVENTIONS) -> InterventionFiles:
         read_yaml(folder / "lexicon.yaml", Lexicon),
         read_yaml(folder / "probes.yaml", Probes),
         read_yaml(folder / "entries.yaml", Entries),
+        read_yaml(folder / "grid.yaml", Grid),
         read_yaml(folder / "v1.yaml", PublishedEdition),
         read_yaml(folder / "v1cr.yaml", AmendedEdition),
         read_yaml(folder / "v2.yaml", RepairedEdition),

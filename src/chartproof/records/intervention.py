@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from chartproof.records.board import Cancer, Fact
+from chartproof.records.board import Cancer, Fact, State
 from chartproof.records.record import Document, Record
 from chartproof.records.sensitivity import Edition
 
@@ -34,6 +34,9 @@ AuditName = Literal[
 there is not; two facts contradict each other; another fact changed too; the change is in no part
 of the sections that an agent can read."""
 Words = dict[str, str]
+Listing = Literal[
+    "must_drop", "must_add", "must_add_any_of", "must_drop_timing", "timing_must_shift"
+]
 
 
 # ------------------------------------------------------------------ shared terms
@@ -63,9 +66,11 @@ class ProbeValue(Record):
 
     Attributes:
         mask: Phrases that are blanked out before the patterns are tried.
+        state: Field or fact of the state → its values of which a text tells this one.
     """
 
     value: str
+    state: dict[str, tuple[Fact, ...]] = Field(default_factory=dict)
     patterns: tuple[str, ...] = Field(min_length=1)
     mask: tuple[str, ...] = ()
 
@@ -98,6 +103,31 @@ class Probes(Document):
     probes: dict[str, Probe]
 
 
+# ------------------------------------------------------------------ invented patients
+
+
+class Axes(Record):
+    """Invented patients of one cancer: every combination of these values, in every situation.
+
+    Attributes:
+        facts: Field or fact → its values.
+        by_M: Fact → its value without and with distant disease.
+        situations: Instead of those of the grid.
+    """
+
+    facts: dict[str, tuple[Fact, ...]]
+    by_M: dict[str, dict[Literal["M0", "M1"], Fact]] = Field(default_factory=dict)  # noqa: N815
+    situations: tuple[dict[str, Fact], ...] = ()
+
+
+class Grid(Document):
+    """`grid.yaml`: the patients on whom declared and derived changes are compared."""
+
+    about: str
+    situations: tuple[dict[str, Fact], ...]
+    cancers: dict[Cancer, tuple[Axes, ...]]
+
+
 # ------------------------------------------------------------------ entries
 
 
@@ -116,7 +146,7 @@ class Entry(Record):
     id: str = Field(pattern=r"^[A-Z]\d+_[A-Za-z0-9_]+$")
     family: Family
     about: str
-    state_effect: dict[str, Fact | dict[str, str] | tuple[str, ...]] = Field(min_length=1)
+    state_effect: dict[str, Fact | dict[str, str] | list[str]] = Field(min_length=1)
     inverse: str | None = None
     state_only: bool = False
     cancers: tuple[Cancer, ...] = ()
@@ -188,6 +218,10 @@ class ExpectedChange(Record):
         conditional_allowed: "If the marker is positive, add the drug" is a right answer.
         exception: See `Allowance`.
         allowed: Recommendations that are right although a drug to be dropped is in them.
+        only_where: List → alternatives of the state, of which one has to hold for the list to be
+            asked for.
+        timing_kept_with: A timing that is to be shifted may stay in an answer that recommends one
+            of these, too: adjuvant treatment after an operation that is still to come.
     """
 
     derive_from: Literal["knowledge"] | None = None
@@ -200,6 +234,8 @@ class ExpectedChange(Record):
     conditional_allowed: bool = False
     exception: Allowance | None = None
     allowed: tuple[str, ...] = ()
+    only_where: dict[Listing, tuple[dict[str, Fact], ...]] = Field(default_factory=dict)
+    timing_kept_with: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -518,3 +554,56 @@ class Accounted(Record):
         if self.reasons:
             return "ineligible"
         return "noop" if self.noop else "scored"
+
+
+class Account(Record):
+    """How many cases an entry, a family (`entry` empty) or an edition (both empty) has.
+
+    Attributes:
+        asked: Cases that were asked.
+        eligible: Those it applies to: `noop` + `scored`.
+        clean: Scored ones that failed no audit.
+        failed: Audit → scored ones that failed it; one may fail several.
+    """
+
+    edition: Edition
+    family: str
+    entry: str
+    asked: int
+    eligible: int
+    noop: int
+    scored: int
+    clean: int
+    failed: dict[str, int]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "Account":
+        if self.eligible != self.noop + self.scored or self.clean > self.scored:
+            raise ValueError("eligible is not no-ops and scored together")
+        return self
+
+
+class Disagreement(Record):
+    """A patient for whom a declared change is not the derived one."""
+
+    entry: str
+    state: State
+    what: str
+
+
+class Compared(Record):
+    """An entry's declared change beside the treatment knowledge, over invented patients.
+
+    Attributes:
+        asked: Patients whom the entry fits and whose treatment depends on it.
+        vacuous: Those whom it fits and whose treatment does not.
+        silent: Those for whom, changed, the treatment knowledge names no treatment.
+        never_dropped: Declared names that no patient loses: such a declaration says nothing.
+    """
+
+    entry: str
+    asked: int
+    vacuous: int
+    silent: int
+    never_dropped: tuple[str, ...]
+    disagreements: tuple[Disagreement, ...]
