@@ -112,6 +112,13 @@ class Turn(Record):
     cost_usd: float | None = None
 
 
+class Summarised(Record):
+    """What a system wrote down in a first stage, and all that it knew in the second."""
+
+    kind: Literal["summarised"] = "summarised"
+    text: str
+
+
 class Reported(Record):
     """The report as the agent handed it in."""
 
@@ -134,7 +141,9 @@ class Ended(Record):
     seconds: float | None = None
 
 
-Event = Annotated[Started | Called | Turn | Reported | Ended, Field(discriminator="kind")]
+Event = Annotated[
+    Started | Called | Turn | Summarised | Reported | Ended, Field(discriminator="kind")
+]
 
 
 FORM: Literal[2] = 2

@@ -225,9 +225,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def copied(folder: Path, into: Path) -> Path:
-    """Copy a system's folder out of the package, so that its surroundings are not importable."""
-    target = into / "system"
+def copied(folder: Path, target: Path) -> Path:
+    """Copy the program and data files of a folder to another place."""
     target.mkdir(parents=True)
     for source in sorted(folder.rglob("*")):
         if source.is_file() and source.suffix in {".py", ".toml"}:

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from chartproof.chart.chart import Chart
-from chartproof.errors import ChartError, ChartproofError
+from chartproof.errors import ChartError
 from chartproof.records.case import Case
-from chartproof.records.cell import CellInfo, Outcome
+from chartproof.records.cell import CellInfo
 from chartproof.records.policy import Policy
 from chartproof.records.study import Budget
-from chartproof.records.trace import Called, Ended, Event, Reported, Started, digest
+from chartproof.records.trace import Started, digest
 from chartproof.runs import cells
-from chartproof.runs.process import AgentFailure, Interrupted
+from chartproof.runs.events import traced
 from chartproof.runs.systems import System, digest_of
 from chartproof.tools import corpus
 from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.python import Shell
-from chartproof.tools.trace import TraceWriter
+from chartproof.tools.trace import Recorder
 
 NOT_ASKED = "off: the study does not ask for it"
 """What a cell says of the shell where no system could run a program."""
@@ -45,6 +45,28 @@ class Task:
     prompt: str
     folder: Path
     budget: Budget = field(default_factory=Budget)
+
+    @property
+    def about(self) -> str:
+        """Id of the case."""
+        return self.case.id
+
+    def alike(self) -> dict[str, str]:
+        """What decides a run and is the same for every system that a study compares on a case."""
+        return {"prompt": digest(self.prompt), "budget": digest(self.budget.model_dump())}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the cells of an audit are filled with."""
+
+    policies: Mapping[str, Policy]
+    clock: Callable[[], float]
+    shell: Shell | None = None
+
+    def fill(self, task: Task, system: System, stopped: Callable[[], bool]) -> CellInfo:
+        """Fill one cell."""
+        return run(task, system, self.policies, clock=self.clock, stopped=stopped, shell=self.shell)
 
 
 def run(
@@ -102,49 +124,32 @@ def _fill(
     stopped: Callable[[], bool],
 ) -> CellInfo:
     """Let the system answer, with the trace written as it happens."""
-    began = clock()
-    calls = 0
-    with TraceWriter(part / cells.TRACE) as writer:
 
-        def record(event: Event) -> None:
-            nonlocal calls
-            calls += isinstance(event, Called)
-            writer.write(event)
-
-        record(
-            Started(
-                system=task.system,
-                case=task.case.id,
-                arm=task.arm,
-                attempt=task.attempt,
-                digests=told,
-            )
-        )
+    def work(record: Recorder) -> str:
         gateway = Gateway(
             chart, policies, record, clock=clock, shell=shell, files=part / cells.FILES
         )
-        outcome: Outcome = "reported"
-        reason = ""
-        try:
-            report = system.answer(
-                task.prompt,
-                _specs(shell is not None),
-                gateway.call,
-                task.budget,
-                clock=clock,
-                stopped=stopped,
-            )
-            record(Reported(text=report))
-            (part / cells.REPORT).write_text(report, encoding="utf-8", errors="replace")
-        except Interrupted:
-            raise
-        except AgentFailure as failure:
-            outcome, reason = "agent_failed", failure.what
-        except ChartproofError as failure:
-            outcome, reason = "infrastructure", str(failure)
-        seconds = round(clock() - began, 3)
-        record(Ended(outcome=outcome, reason=reason, seconds=seconds))
-        proof = writer.proof
+        return system.answer(
+            task.prompt,
+            _specs(shell is not None),
+            gateway.call,
+            task.budget,
+            clock=clock,
+            stopped=stopped,
+        )
+
+    ending = traced(
+        part,
+        Started(
+            system=task.system,
+            case=task.case.id,
+            arm=task.arm,
+            attempt=task.attempt,
+            digests=told,
+        ),
+        work,
+        clock=clock,
+    )
     return CellInfo(
         study=task.study,
         system=task.system,
@@ -154,13 +159,13 @@ def _fill(
         attempt=task.attempt,
         digests=told,
         digest=digest(told),
-        outcome=outcome,
-        reason=reason,
-        calls=calls,
+        outcome=ending.outcome,
+        reason=ending.reason,
+        calls=ending.calls,
         jail=system.jail,
         shell=shell.told() if shell else NOT_ASKED,
-        seconds=seconds,
-        trace=proof,
+        seconds=ending.seconds,
+        trace=ending.proof,
     )
 
 
@@ -183,7 +188,7 @@ def _digests(
             remedy="Cut it again with `chartproof cases build`.",
         ) from error
     return {
-        **alike(task),
+        **task.alike(),
         "tools": digest(_specs(shell is not None)),
         "chart": _chart_digest(task.chart, stand.st_mtime_ns, stand.st_size),
         "policies": corpus.fingerprint(policies),
@@ -191,11 +196,6 @@ def _digests(
         "shell": shell.digest() if shell else "off",
         "code": code(),
     }
-
-
-def alike(task: Task) -> dict[str, str]:
-    """What decides a run and is the same for every system that a study compares on a case."""
-    return {"prompt": digest(task.prompt), "budget": digest(task.budget.model_dump())}
 
 
 @cache

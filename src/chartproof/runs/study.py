@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from chartproof.chart.alone import alone
 from chartproof.errors import ChartproofError, RunError
@@ -25,13 +26,51 @@ from chartproof.records.policy import Policy
 from chartproof.records.study import Study
 from chartproof.runs import cells
 from chartproof.runs.confinement import UNCONFINED, Confinement
-from chartproof.runs.process import copied
-from chartproof.runs.run import Task, alike, run
-from chartproof.runs.systems import SCRIPTED, Scripted, check
+from chartproof.runs.run import Audit, Task
+from chartproof.runs.systems import AUDITOR, Program, Scripted, System
 from chartproof.tools.python import Shell
 
 LOCK = ".lock"
 """Held in a study's folder while a run is at work there."""
+
+
+class Work(Protocol):
+    """A cell to be filled."""
+
+    @property
+    def system(self) -> str:
+        """Name of the program that fills it."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """Id of its case."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where it shall stand."""
+        ...
+
+    def alike(self) -> dict[str, str]:
+        """What decides it and is the same for all that a study compares on a case.
+
+        `budget` is among it, and is the same for every case.
+        """
+        ...
+
+
+W_contra = TypeVar("W_contra", bound=Work, contravariant=True)
+W = TypeVar("W", bound=Work)
+
+
+class Filling(Protocol[W_contra]):
+    """What cells are filled with. It is sent to every worker."""
+
+    def fill(self, task: W_contra, system: System, stopped: Callable[[], bool]) -> CellInfo:
+        """Fill one cell, unless it stands already."""
+        ...
+
 
 Progress = Callable[[CellInfo, int, int], None]
 """Called for each finished cell with how many are done and how many there are."""
@@ -53,7 +92,7 @@ def tasks(
         SpecError: The study names a system that does not exist.
     """
     for system in study.systems:
-        check(system)
+        AUDITOR.check(system)
     return [
         Task(
             study=study.id,
@@ -86,6 +125,26 @@ def run_study(
     confinement: Confinement = UNCONFINED,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
+    """Fill the cells of an audit that do not stand yet; see `fill`."""
+    return fill(
+        todo,
+        Audit(dict(policies), clock, shell),
+        AUDITOR,
+        workers=workers,
+        confinement=confinement,
+        progress=progress,
+    )
+
+
+def fill(
+    todo: Sequence[W],
+    filling: Filling[W],
+    program: Program,
+    *,
+    workers: int = 1,
+    confinement: Confinement = UNCONFINED,
+    progress: Progress = lambda _cell, _done, _all: None,
+) -> list[CellInfo]:
     """Fill the cells that do not stand yet; the cells of all tasks, in their order.
 
     Interrupting it loses the cells in flight and no other; running it again resumes.
@@ -95,7 +154,7 @@ def run_study(
             now; another run of the study is at work, or a worker was killed.
         KeyboardInterrupt: Passed on once every agent has ended.
     """
-    given = _Given(dict(policies), clock, shell, confinement)
+    given = _Given(filling, program, confinement)
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
             folder.mkdir(parents=True, exist_ok=True)
@@ -111,14 +170,14 @@ def run_study(
         return _inline(todo, _Worker(Path(home), given, lambda: False), progress)
 
 
-def _refuse_mixture(folder: Path, todo: Sequence[Task]) -> None:
+def _refuse_mixture(folder: Path, todo: Sequence[Work]) -> None:
     """Let no leaderboard compare systems that were asked otherwise or had other limits.
 
     Raises:
         RunError: Some cell of the study has another budget, or another prompt for the same case.
     """
-    by_case = {task.case.id: alike(task) for task in todo}
-    anywhere = {"budget": alike(todo[0])["budget"]}
+    by_case = {task.about: task.alike() for task in todo}
+    anywhere = {"budget": todo[0].alike()["budget"]}
     for place, cell in cells.cells(folder):
         wanted = by_case.get(cell.case, anywhere)
         odd = [name for name in wanted if cell.digests.get(name) != wanted[name]]
@@ -126,7 +185,7 @@ def _refuse_mixture(folder: Path, todo: Sequence[Task]) -> None:
             raise cells.different(place, odd)
 
 
-def _inline(todo: Sequence[Task], worker: "_Worker", progress: Progress) -> list[CellInfo]:
+def _inline(todo: Sequence[Work], worker: "_Worker", progress: Progress) -> list[CellInfo]:
     found: list[CellInfo] = []
     for task in todo:
         found.append(worker.run(task))
@@ -135,7 +194,7 @@ def _inline(todo: Sequence[Task], worker: "_Worker", progress: Progress) -> list
 
 
 def _pooled(
-    todo: Sequence[Task],
+    todo: Sequence[Work],
     given: "_Given",
     workers: int,
     progress: Progress,
@@ -180,9 +239,8 @@ def _pooled(
 class _Given:
     """What every cell of a study is run with."""
 
-    policies: dict[str, Policy]
-    clock: Callable[[], float]
-    shell: Shell | None
+    filling: Filling[Any]
+    program: Program
     confinement: Confinement
 
 
@@ -196,22 +254,15 @@ class _Worker:
     _folder: Path | None = field(default=None)
     _systems: dict[str, Scripted] = field(default_factory=dict[str, Scripted])
 
-    def run(self, task: Task) -> CellInfo:
+    def run(self, task: Work) -> CellInfo:
         """Fill one cell."""
         if self._folder is None:
             own = Path(tempfile.mkdtemp(dir=self.home))
-            self._folder = copied(SCRIPTED, own)
+            self._folder = self.given.program.copied(own)
         system = self._systems.setdefault(
             task.system, Scripted(task.system, self._folder, self.given.confinement)
         )
-        return run(
-            task,
-            system,
-            self.given.policies,
-            clock=self.given.clock,
-            stopped=self.stopped,
-            shell=self.given.shell,
-        )
+        return self.given.filling.fill(task, system, self.stopped)
 
 
 _here: list[_Worker] = []
@@ -236,17 +287,17 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _run_here(task: Task) -> CellInfo:
+def _run_here(task: Work) -> CellInfo:
     return _here[0].run(task)
 
 
 @contextlib.contextmanager
-def scripted(name: str) -> Generator[Scripted]:
+def scripted(name: str, program: Program = AUDITOR) -> Generator[Scripted]:
     """One scripted system, outside a study.
 
     Raises:
         SpecError: No such system.
     """
-    check(name)
+    program.check(name)
     with tempfile.TemporaryDirectory(prefix="systems-") as home:
-        yield Scripted(name, copied(SCRIPTED, Path(home)))
+        yield Scripted(name, program.copied(Path(home)))

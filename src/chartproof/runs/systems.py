@@ -7,14 +7,16 @@ from `careful` is a habit of investigation; none knows a case.
 """
 
 import hashlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from chartproof.errors import SpecError
 from chartproof.records.study import Budget
 from chartproof.runs.confinement import UNCONFINED, Confinement
-from chartproof.runs.process import Call, converse
+from chartproof.runs.process import Call, converse, copied
 
 SCRIPTED = Path(__file__).parent / "scripted"
 
@@ -29,6 +31,69 @@ SCRIPTED_SYSTEMS: dict[str, str] = {
     "unready": "Investigates like careful, and often hands in no readable verdict.",
 }
 """Name → its habit in one sentence."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Scripted systems that are one program with several habits.
+
+    Attributes:
+        package: Its folder below `SCRIPTED`, beside the `agent.py` that starts it.
+        systems: Name → its habit in one sentence.
+        given: Files laid beside its sources: place below the package → content.
+    """
+
+    package: str
+    systems: Mapping[str, str]
+    given: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+    def copied(self, into: Path) -> Path:
+        """Copy it out of this package, so that its surroundings are not importable."""
+        target = copied(SCRIPTED / self.package, into / "system" / self.package)
+        for place, content in self.given.items():
+            (target / place).write_bytes(content)
+        start = "agent.py"
+        (target.parent / start).write_bytes((SCRIPTED / start).read_bytes())
+        return target.parent
+
+    def check(self, name: str) -> None:
+        """Refuse a system that does not exist.
+
+        Raises:
+            SpecError: No such system.
+        """
+        if name not in self.systems:
+            raise SpecError(
+                f"There is no system `{name}`.", remedy=f"Choose from {', '.join(self.systems)}."
+            )
+
+
+AUDITOR = Program("auditor", SCRIPTED_SYSTEMS)
+"""Systems that answer audit questions."""
+
+
+BOARD_SYSTEMS: dict[str, str] = {
+    "board-oracle": "Plans what the treatment knowledge holds for the facts that it reads.",
+    "board-constant": "Plans the same for everybody with the cancer.",
+    "board-replanner": "Plans something at random, anew for each text.",
+    "board-evidence-blind": "Reads and reports every fact, and plans by the cancer alone.",
+    "board-blind-d": "Takes every patient for one who was not operated on.",
+    "board-half": "Overlooks, of each patient, about half of what there is to see.",
+    "board-noisy": "Plans rightly, but for some texts something at random.",
+    "board-lister": "Recommends whatever is ever given for the cancer.",
+}
+"""Name → its habit in one sentence."""
+
+
+def boards(knowledge: Mapping[str, object]) -> Program:
+    """Systems that answer a tumour board.
+
+    Args:
+        knowledge: The treatment knowledge as JSON holds it, which is laid beside their sources:
+            theirs is the knowledge of medicine, not of any case.
+    """
+    told = json.dumps(knowledge, ensure_ascii=False, sort_keys=False).encode()
+    return Program("board", BOARD_SYSTEMS, {"knowledge.json": told})
 
 
 class System(Protocol):
@@ -60,7 +125,7 @@ class Scripted:
     """A scripted system.
 
     Args:
-        name: One of `SCRIPTED_SYSTEMS`.
+        name: One of a program's systems.
         folder: The copy of its sources that is to be started.
         confinement: What it is started in.
     """
@@ -100,23 +165,14 @@ class Scripted:
         )
 
 
-def check(name: str) -> None:
-    """Refuse a system that does not exist.
-
-    Raises:
-        SpecError: No such system.
-    """
-    if name not in SCRIPTED_SYSTEMS:
-        raise SpecError(
-            f"There is no system `{name}`.", remedy=f"Choose from {', '.join(SCRIPTED_SYSTEMS)}."
-        )
-
-
 def digest_of(folder: Path, name: str = "") -> str:
     """SHA-256 over the program and data files of a folder, and a name."""
     whole = hashlib.sha256(name.encode())
     for path in sorted(folder.rglob("*")):
-        if path.suffix in {".py", ".toml", ".sql", ".txt", ".yaml", ".md"} and path.is_file():
+        if (
+            path.suffix in {".py", ".toml", ".sql", ".txt", ".yaml", ".md", ".json"}
+            and path.is_file()
+        ):
             whole.update(path.relative_to(folder).as_posix().encode() + b"\0")
             whole.update(hashlib.sha256(path.read_bytes()).digest())
     return whole.hexdigest()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from chartproof.tools.belonging import Belonging
 from chartproof.tools.corpus import Corpus
 from chartproof.tools.python import Shell, ShellDoor
 from chartproof.tools.sql import WHOLE, SqlDoor
-from chartproof.tools.tool import Tool
+from chartproof.tools.tool import Request, Tool
 from chartproof.tools.trace import Recorder
 
 OVERSIZE = 65_536
@@ -39,54 +40,27 @@ def specs(*, shell: bool = False) -> list[dict[str, Any]]:
     return [tool.spec() for tool in offered(shell=shell)]
 
 
-class Gateway:
-    """Answers the calls of one run on one chart, numbers them, and records each.
+class Door(ABC):
+    """Answers the calls of one run, numbers them, and records each.
 
     Args:
-        chart: The sealed chart.
-        policies: The corpus that the policy tools serve, by id.
         record: Takes each `Called` event, before the agent sees its answer.
         clock: Seconds, for the time a call took; None leaves times out, so that a trace is
             reproducible byte for byte.
-        shell: Runs programs of the agent; None offers no such tool.
-        files: Folder that keeps what they leave, each under its digest; None keeps none.
     """
 
-    def __init__(
-        self,
-        chart: Chart,
-        policies: Mapping[str, Policy],
-        record: Recorder,
-        clock: Clock | None = perf_counter,
-        *,
-        shell: Shell | None = None,
-        files: Path | None = None,
-    ) -> None:
-        self._tools = {tool.name: tool for tool in offered(shell=shell is not None)}
-        self._shell = ShellDoor(shell, files) if shell else None
-        self._sources: dict[str, Any] = {
-            "chart": chart,
-            "corpus": Corpus(policies),
-            "sql": SqlDoor(chart),
-            "shell": self._shell,
-        }
-        self._belonging = Belonging(chart)
+    def __init__(self, record: Recorder, clock: Clock | None) -> None:
         self._record = record
         self._clock = clock
         self._calls = 0
-        self._read: dict[str, dict[int, int]] = {}
         self._closed = False
-
-    def specs(self) -> list[dict[str, Any]]:
-        """Every tool with its description and the JSON schema of its arguments."""
-        return [tool.spec() for tool in self._tools.values()]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer one call with text that begins with its number. A refusal is an answer too.
 
         Raises:
             RunError: A tool failed inside, or the event could not be recorded: the run ends as
-                `infrastructure` and is never scored. Or `close` was called, before or meanwhile.
+                `infrastructure` and is never scored. Or the door was closed, before or meanwhile.
         """
         if self._closed:
             raise _closed()
@@ -126,9 +100,70 @@ class Gateway:
             ),
         )
         self._record(called)
-        if self._shell is not None:
-            self._shell.done[self._calls] = called
+        self._done(called)
         return answer.text
+
+    @abstractmethod
+    def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """The answer to one call."""
+
+    def _done(self, called: Called) -> None:  # noqa: B027  most doors need not
+        """Take note of a call that was recorded."""
+
+
+def asked(tool: Tool, arguments: Mapping[str, Any]) -> Request:
+    """The arguments of a call as its tool reads them.
+
+    Raises:
+        ToolRefusal: They do not fit.
+    """
+    try:
+        return tool.request.model_validate(arguments)
+    except ValidationError as error:
+        raise _refusal(tool, error) from error
+
+
+class Gateway(Door):
+    """The door to one chart.
+
+    Args:
+        chart: The sealed chart.
+        policies: The corpus that the policy tools serve, by id.
+        record: See `Door`.
+        clock: See `Door`.
+        shell: Runs programs of the agent; None offers no such tool.
+        files: Folder that keeps what they leave, each under its digest; None keeps none.
+    """
+
+    def __init__(
+        self,
+        chart: Chart,
+        policies: Mapping[str, Policy],
+        record: Recorder,
+        clock: Clock | None = perf_counter,
+        *,
+        shell: Shell | None = None,
+        files: Path | None = None,
+    ) -> None:
+        super().__init__(record, clock)
+        self._tools = {tool.name: tool for tool in offered(shell=shell is not None)}
+        self._shell = ShellDoor(shell, files) if shell else None
+        self._sources: dict[str, Any] = {
+            "chart": chart,
+            "corpus": Corpus(policies),
+            "sql": SqlDoor(chart),
+            "shell": self._shell,
+        }
+        self._belonging = Belonging(chart)
+        self._read: dict[str, dict[int, int]] = {}
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Every tool with its description and the JSON schema of its arguments."""
+        return [tool.spec() for tool in self._tools.values()]
+
+    def _done(self, called: Called) -> None:
+        if self._shell is not None:
+            self._shell.done[called.call] = called
 
     def waits(self, name: str) -> bool:
         """Whether a tool leaves its work to another process, and may take seconds."""
@@ -151,10 +186,7 @@ class Gateway:
             raise ToolRefusal(
                 f"There is no tool `{name}`.", remedy=f"Use one of: {', '.join(self._tools)}."
             )
-        try:
-            request = tool.request.model_validate(arguments)
-        except ValidationError as error:
-            raise _refusal(tool, error) from error
+        request = asked(tool, arguments)
         self._belonging.check(request)
         answer = self._paged(tool, arguments, tool.answer(self._sources[tool.reads], request))
         if tool.reads in ("sql", "shell"):

@@ -23,8 +23,8 @@ class Tool:
     """A name, a typed request, and a function from source and request to answer.
 
     Attributes:
-        reads: What `answer` takes first: the chart, the policy corpus, or the door to SQL or to
-            the shell.
+        reads: What `answer` takes first: the chart, the policy corpus, the door to SQL or to
+            the shell, or the sections of a packet.
         text: The whole answer as the agent reads it, from the call's number, the tool's name and
             the answer.
     """
@@ -32,7 +32,7 @@ class Tool:
     name: str
     request: type[Request]
     answer: Callable[[Any, Any], Answer]
-    reads: Literal["chart", "corpus", "sql", "shell"] = "chart"
+    reads: Literal["chart", "corpus", "sql", "shell", "packet"] = "chart"
     text: Callable[[int, str, Answer], str] = render.text
 
     @property

@@ -24,13 +24,14 @@ from chartproof.records.trace import (
     Event,
     Reported,
     Started,
+    Summarised,
     Trace,
     Turn,
     chained,
 )
-from chartproof.tools import TOOLS, render
+from chartproof.tools import TOOLS, render, sections
 
-_TEXTS = {tool.name: tool.text for tool in TOOLS}
+_TEXTS = {tool.name: tool.text for tool in (*TOOLS, sections.TOOL)}
 """How each tool writes its rows."""
 
 
@@ -206,6 +207,8 @@ def named(event: Event) -> str:
             return "the opening event"
         case Turn():
             return "the model's turn"
+        case Summarised():
+            return "the summary"
         case Reported():
             return "the report"
         case Ended():

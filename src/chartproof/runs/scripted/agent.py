@@ -5,7 +5,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from auditor.main import main
-
 if __name__ == "__main__":
+    if sys.argv[1].startswith("board-"):
+        from board.main import main
+    else:
+        from auditor.main import main
     main(sys.argv[1])

@@ -1,0 +1,99 @@
+"""Which systems answer which packets of a cohort, in which settings, under which changes."""
+
+from pydantic import Field, field_validator
+
+from chartproof.records.board import State
+from chartproof.records.record import Document, Gold
+from chartproof.records.sensitivity import Change, Edition, Setting, Unscored
+
+UNREGISTERED = "unregistered"
+"""What every output of a study is marked with that was run without its lock."""
+
+
+class BoardStudy(Document):
+    """`board.yaml`. Paths are relative to the file.
+
+    Attributes:
+        cohort: Folder of a cohort.
+        cases: Only these; empty takes all.
+        most: At most so many cases of each cancer, in the order of the cohort.
+        editions: Texts that carry the active changes.
+        interventions: Only these entries; empty takes the whole catalogue.
+        placebos: Of each case, so many edits that keep the meaning.
+        hard_placebos: Of each case, so many that look like an active edit and decide nothing.
+        replicates: Of each case, so many more answers to the packet as it stands.
+        ladders: Whether the ladders are run.
+        round_trips: Whether changes are made and undone.
+        cap: Calls that an agent may make.
+        seconds: A run may take.
+        seed: Of the choice among placebos.
+        lock: File with the digests that hold for this study; see `chartproof board lock`.
+        hypotheses: Named before the run, kept with the results.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    cohort: str = "cohort"
+    systems: tuple[str, ...] = Field(min_length=1)
+    settings: tuple[Setting, ...] = Field(default=("single_shot",), min_length=1)
+    cases: tuple[str, ...] = ()
+    most: int | None = Field(default=None, ge=1)
+    editions: tuple[Edition, ...] = ("v1", "v2", "twin")
+    interventions: tuple[str, ...] = ()
+    placebos: int = Field(default=2, ge=0, le=10)
+    hard_placebos: int = Field(default=1, ge=0, le=8)
+    replicates: int = Field(default=1, ge=0, le=10)
+    ladders: bool = False
+    round_trips: bool = False
+    cap: int = Field(default=8, ge=1, le=100)
+    seconds: float = Field(default=120, gt=0)
+    seed: int = 1
+    prompt_summary: str = "board-summary-v1"
+    prompt_recommend: str = "board-recommend-v1"
+    prompt_agent: str = "board-agent-v1"
+    lock: str = "board.lock"
+    hypotheses: tuple[str, ...] = ()
+
+    @field_validator("systems", "settings", "cases", "editions", "interventions")
+    @classmethod
+    def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """One cell has one place: named twice, it would be run twice at once."""
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"named more than once: {', '.join(twice)}")
+        return names
+
+    @field_validator("cohort", "lock")
+    @classmethod
+    def _a_path(cls, path: str) -> str:
+        if "\0" in path:
+            raise ValueError("a path holds no NUL character")
+        return path
+
+
+class Arm(Gold):
+    """One packet of a study: a case as it stands, or changed in one way; or why there is none.
+
+    Attributes:
+        change: None for the packet as it stands.
+        intervention: Id of the catalogue's entry, of the placebo, or of the ladder's step.
+        family: Of an active change, its letter.
+        packet: SHA-256 of the text, which is the name of its file; empty where there is none.
+        unscored: Why there is none, or why it cannot be scored.
+        reason: The same in words.
+        audits: Audits that the changed packet failed.
+        sections: Those that differ from the packet as it stands, below their cap.
+        state: What is true of the patient after the change; None where that is not known.
+    """
+
+    case: str
+    name: str
+    change: Change | None = None
+    intervention: str = ""
+    family: str = ""
+    edition: Edition | None = None
+    packet: str = ""
+    unscored: Unscored | None = None
+    reason: str = ""
+    audits: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    state: State | None = None

@@ -1,0 +1,74 @@
+"""A run from its first event to its last, written as it happens."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from chartproof.errors import ChartproofError
+from chartproof.records.cell import Outcome
+from chartproof.records.trace import Called, Ended, Event, Reported, Started
+from chartproof.runs import cells
+from chartproof.runs.process import AgentFailure, Interrupted
+from chartproof.tools.trace import Recorder, TraceWriter
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended.
+
+    Attributes:
+        calls: Tool calls made, refused ones included.
+        proof: Hash of the trace's last event.
+    """
+
+    outcome: Outcome
+    reason: str
+    calls: int
+    seconds: float
+    proof: str
+
+
+def traced(
+    part: Path,
+    started: Started,
+    work: Callable[[Recorder], str],
+    *,
+    clock: Callable[[], float],
+) -> Ending:
+    """Write the trace and the report of a run into the folder of its cell.
+
+    Args:
+        part: The folder.
+        started: The opening event.
+        work: Lets a system answer; told where to record, gives the report.
+        clock: Seconds, monotonic.
+
+    Raises:
+        Interrupted: Whoever asked for the run stopped it.
+        RunError: The disk failed.
+    """
+    began = clock()
+    calls = 0
+    with TraceWriter(part / cells.TRACE) as writer:
+
+        def record(event: Event) -> None:
+            nonlocal calls
+            calls += isinstance(event, Called)
+            writer.write(event)
+
+        record(started)
+        outcome: Outcome = "reported"
+        reason = ""
+        try:
+            report = work(record)
+            record(Reported(text=report))
+            (part / cells.REPORT).write_text(report, encoding="utf-8", errors="replace")
+        except Interrupted:
+            raise
+        except AgentFailure as failure:
+            outcome, reason = "agent_failed", failure.what
+        except ChartproofError as failure:
+            outcome, reason = "infrastructure", str(failure)
+        seconds = round(clock() - began, 3)
+        record(Ended(outcome=outcome, reason=reason, seconds=seconds))
+        return Ending(outcome, reason, calls, seconds, writer.proof)

@@ -1,0 +1,103 @@
+"""What is asked, and in which form the answer goes back: summary, recommendations, or both at once.
+
+In two stages the second knows what the first wrote down and nothing else. The first writes what it
+read as a list of facts, with a mark of the text, so that a habit which hangs on the text can do so
+in the second stage too.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from board.reading import Words
+from board.treatment import State
+
+Exchange = Callable[[str, dict[str, Any]], str]
+"""A call of a tool: its name and arguments in, its text out."""
+
+PACKET = "\n# Packet\n"
+SUMMARY = "\n# Summary\n"
+READS = ("overview", "diagnoses", "demographics", "biomarkers", "procedures", "encounters",
+         "medications", "labs")  # fmt: skip
+"""Sections in the order in which an agent reads them; the last ones only while calls are left."""
+_FACT = re.compile(r"^- ([\w ]+): (.+)$", re.MULTILINE)
+_MARK = re.compile(r"^Mark of the text: ([0-9a-f]{64})$", re.MULTILINE)
+
+
+class Habit(Protocol):
+    """What sets one system apart."""
+
+    def plan(self, state: State, mark: str) -> list[str]:
+        """The options that it recommends.
+
+        Args:
+            state: What it read of the patient.
+            mark: Digest of the text that it read.
+        """
+        ...
+
+
+class Talk:
+    """One conversation.
+
+    Args:
+        habit: Of the system.
+        words: How it reads a chart and names what it recommends.
+        exchange: Calls a tool.
+    """
+
+    def __init__(self, habit: Habit, words: Words, exchange: Exchange) -> None:
+        self._habit = habit
+        self._words = words
+        self._exchange = exchange
+
+    def answer(self, prompt: str, tools: Sequence[str]) -> str:
+        """The text that goes back."""
+        if tools:
+            text = "\n---\n".join(self._sections(tools[0]))
+            return self._recommended(self._words.state(text), marked(text))
+        if PACKET in prompt:
+            text = prompt.split(PACKET, 1)[1].strip()
+            return summary(self._words.state(text), marked(text))
+        written = prompt.rsplit(SUMMARY, 1)[-1]
+        mark = _MARK.search(written)
+        return self._recommended(facts(written), mark[1] if mark else marked(written))
+
+    def _sections(self, tool: str) -> list[str]:
+        found: list[str] = []
+        for name in READS:
+            said = self._exchange(tool, {"section": name})
+            head, _, body = said.partition("\n")
+            if "refused" in head:
+                break
+            found.append(body)
+        return found
+
+    def _recommended(self, state: State, mark: str) -> str:
+        plan = self._habit.plan(state, mark)
+        seen = ", ".join(f"{name} {value}" for name, value in sorted(state.items()) if value)
+        items = [self._words.item(option, state, f"Read of the chart: {seen}.") for option in plan]
+        said = {
+            "recommendations": items,
+            "not_recommended": [],
+            "overall_rationale": f"Read of the chart: {seen}.",
+        }
+        return f"```json\n{json.dumps(said, indent=1, ensure_ascii=False)}\n```\n"
+
+
+def marked(text: str) -> str:
+    """The mark of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def summary(state: State, mark: str) -> str:
+    """What was read, as a list of facts."""
+    lines = [f"- {name}: {json.dumps(value)}" for name, value in sorted(state.items())]
+    return "\n".join(["Facts of the chart:", *lines, f"Mark of the text: {mark}", ""])
+
+
+def facts(written: str) -> State:
+    """The facts of such a list."""
+    return {name: json.loads(value) for name, value in _FACT.findall(written)}
