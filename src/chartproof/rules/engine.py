@@ -181,11 +181,7 @@ def _ruling(
     noted: Sequence[tuple[Any, ...]],
 ) -> Ruling:
     scenario = folder.scenario
-    db.execute(f"create or replace temp table noted ({_NOTED})")
-    if noted:
-        db.executemany(
-            f"insert into noted values ({', '.join('?' * 11)})", [list(n) for n in noted]
-        )
+    _tell(db, noted)
     readings = [_Reading(scenario, row) for row in _facts(folder, db, anchor)]
     outcomes = decide(db, scenario, [each.values for each in readings])
     chosen, rule = _settle(scenario, readings, outcomes)
@@ -213,6 +209,14 @@ def _ruling(
         reading=reading.name,
         windows=_windows(scenario, db, anchors),
     )
+
+
+def _tell(db: duckdb.DuckDBPyConnection, noted: Sequence[tuple[Any, ...]]) -> None:
+    """Make the table of mentions. All rows in one statement: each would be planned for itself."""
+    db.execute(f"create or replace temp table noted ({_NOTED})")
+    if noted:
+        columns = [list(column) for column in zip(*noted, strict=True)]
+        db.execute(f"insert into noted select {', '.join(['unnest(?)'] * len(columns))}", columns)
 
 
 def _facts(
@@ -305,33 +309,44 @@ def _windows(
         else f"TIMESTAMP '{value}' as \"{name}\""
         for name, value in anchors.items()
     )
-    source = f"(select {columns or '1'})"
-    resolved: list[tuple[tuple[str | None, str | None], ...]] = []
-    for each in scenario.required_sources:
-        windows: list[tuple[str | None, str | None]] = []
-        for window in each.windows:
-            ends = [_end(scenario, db, source, end) for end in (window.since, window.until)]
-            asked = (window.since, window.until)
-            if all(end is not None or ask is None for end, ask in zip(ends, asked, strict=True)):
-                windows.append((ends[0], ends[1]))
-        resolved.append(tuple(windows))
-    return tuple(resolved)
+    ends = {
+        end
+        for each in scenario.required_sources
+        for window in each.windows
+        for end in (window.since, window.until)
+        if end is not None
+    }
+    at = _ends(scenario, db, f"(select {columns or '1'})", sorted(ends))
+    return tuple(
+        tuple(
+            (at.get(window.since), at.get(window.until))
+            for window in each.windows
+            if all(e is None or at[e] is not None for e in (window.since, window.until))
+        )
+        for each in scenario.required_sources
+    )
 
 
-def _end(
-    scenario: Scenario, db: duckdb.DuckDBPyConnection, source: str, end: str | None
-) -> str | None:
-    if end is None:
-        return None
-    sql = OFFSET.sub(lambda m: f"{m[1]} interval {m[2]} {UNITS[m[3]]}", end)
+def _ends(
+    scenario: Scenario, db: duckdb.DuckDBPyConnection, source: str, ends: Sequence[str]
+) -> dict[str | None, str | None]:
+    """End of a window as written → its time. In one statement: to plan it is what takes time."""
+    if not ends:
+        return {}
+    asked = [
+        "(" + OFFSET.sub(lambda m: f"{m[1]} interval {m[2]} {UNITS[m[3]]}", end) + ")::timestamp"
+        for end in ends
+    ]
     try:
-        row = db.execute(f"select ({sql})::timestamp from {source}").fetchone()
+        row = db.execute(f"select {', '.join(asked)} from {source}").fetchall()[0]
     except duckdb.Error as error:
+        if len(ends) > 1:  # one by one, to tell which
+            return {k: v for end in ends for k, v in _ends(scenario, db, source, [end]).items()}
         raise SpecError(
-            f"{scenario.id}/scenario.yaml: the window end `{end}` names no anchor.",
+            f"{scenario.id}/scenario.yaml: the window end `{ends[0]}` names no anchor.",
             remedy="Write an anchor's name, or name ± N min|h|d.",
         ) from error
-    return _iso(row[0]) if row else None
+    return dict(zip(ends, map(_iso, row), strict=True))
 
 
 def _bound(query: str, anchor: Anchor) -> dict[str, int | None]:
