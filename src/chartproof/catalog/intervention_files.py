@@ -16,6 +16,7 @@ from chartproof.records.intervention import (
     PublishedEdition,
     RepairedEdition,
 )
+from chartproof.records.placebo import Ladders, Placebos
 
 INTERVENTIONS = ROOT / "interventions"
 NAMES = ("lexicon", "probes", "entries", "grid", "v1", "v1cr", "v2")
@@ -67,6 +68,26 @@ def read_interventions(folder: Path = INTERVENTIONS) -> InterventionFiles:
     )
     _agree(files)
     return files
+
+
+@cache
+def read_placebos(folder: Path = INTERVENTIONS) -> Placebos:
+    """Read the changes that must change no answer.
+
+    Raises:
+        SpecError: The file is missing or does not fit its schema.
+    """
+    return read_yaml(folder / "placebos.yaml", Placebos)
+
+
+@cache
+def read_ladders(folder: Path = INTERVENTIONS) -> Ladders:
+    """Read the ladders and the round trips.
+
+    Raises:
+        SpecError: The file is missing or does not fit its schema.
+    """
+    return read_yaml(folder / "ladders.yaml", Ladders)
 
 
 def _agree(files: InterventionFiles) -> None:

@@ -34,6 +34,8 @@ AuditName = Literal[
 there is not; two facts contradict each other; another fact changed too; the change is in no part
 of the sections that an agent can read."""
 Words = dict[str, str]
+Effect = dict[str, Fact | dict[str, str] | list[str]]
+"""Field or fact → value; `prior: {add: …}` adds a failed treatment, `line: +1` counts it."""
 Listing = Literal[
     "must_drop", "must_add", "must_add_any_of", "must_drop_timing", "timing_must_shift"
 ]
@@ -146,7 +148,7 @@ class Entry(Record):
     id: str = Field(pattern=r"^[A-Z]\d+_[A-Za-z0-9_]+$")
     family: Family
     about: str
-    state_effect: dict[str, Fact | dict[str, str] | list[str]] = Field(min_length=1)
+    state_effect: Effect = Field(min_length=1)
     inverse: str | None = None
     state_only: bool = False
     cancers: tuple[Cancer, ...] = ()
