@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from chartproof.interventions.applying import apply
 from chartproof.interventions.catalogue import Catalogue
-from chartproof.interventions.eligibility import Inconsequent, Subject, eligibility
+from chartproof.interventions.eligibility import Subject, eligibility
 from chartproof.interventions.packet_audit import Auditor
 from chartproof.records.intervention import Account, Accounted, AuditName, PacketAudit
 from chartproof.records.sensitivity import Edition
@@ -22,7 +22,6 @@ def accounted(
     subject: Subject,
     catalogue: Catalogue,
     editions: Sequence[Edition] = EDITIONS,
-    inconsequent: Inconsequent | None = None,
 ) -> tuple[Accounted, ...]:
     """What becomes of one case under every entry that edits a text.
 
@@ -31,9 +30,8 @@ def accounted(
         subject: Its packet.
         catalogue: Whose entries.
         editions: Which of their texts.
-        inconsequent: Asked where our edition demands that treatment depends on the change.
     """
-    return tuple(_each(case, subject, catalogue, editions, inconsequent))
+    return tuple(_each(case, subject, catalogue, editions))
 
 
 def _each(
@@ -41,13 +39,12 @@ def _each(
     subject: Subject,
     catalogue: Catalogue,
     editions: Sequence[Edition],
-    inconsequent: Inconsequent | None,
 ) -> Iterator[Accounted]:
     auditor = Auditor(subject)
     for intervention in catalogue.with_text():
         as_published: PacketAudit | None = None
         for edition in editions:
-            found = eligibility(intervention, edition, subject, inconsequent)
+            found = eligibility(intervention, edition, subject)
             noop, failed = False, tuple[AuditName, ...]()
             if found.eligible:
                 # the announced repairs change to whom an entry applies, never its text

@@ -1,6 +1,5 @@
 """Whether an edition of an intervention applies to a packet, and why it does not."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from chartproof.interventions.catalogue import (
@@ -11,12 +10,10 @@ from chartproof.interventions.catalogue import (
 )
 from chartproof.interventions.passages import Packet
 from chartproof.interventions.probing import Facts
+from chartproof.interventions.states import inconsequent, misfits
 from chartproof.records.board import Cancer, State
 from chartproof.records.intervention import Eligibility, Entry
 from chartproof.records.sensitivity import Edition
-
-Inconsequent = Callable[[State, Entry], str | None]
-"""Why no treatment depends on what an entry changes in a state; None where one does."""
 
 
 @dataclass(frozen=True)
@@ -48,40 +45,41 @@ class Subject:
         return cls(Packet.of(text, lenient=lenient), cancer, facts, state)
 
 
-def eligibility(
-    intervention: Intervention,
-    edition: Edition,
-    subject: Subject,
-    inconsequent: Inconsequent | None = None,
-) -> Eligibility:
-    """Ask whether an edition applies. Twins apply where our edition does, and a state is known.
+def eligibility(intervention: Intervention, edition: Edition, subject: Subject) -> Eligibility:
+    """Ask whether an edition applies: by the text, and where the state is known by that too.
+
+    As published, the state is not asked. A twin is asked by the state alone.
 
     Args:
         intervention: The entry.
         edition: Which of its texts.
         subject: The packet, with its state where that is known.
-        inconsequent: Asked where the edition demands that treatment depends on the change.
     """
     entry = intervention.entry
     published = intervention.published(edition)
-    reasons: list[str] = []
-    unknown: list[str] = []
-    if published is not None:
+    unknown: tuple[str, ...] = ()
+    if edition == "twin":
+        reasons = _of_twin(intervention, subject)
+    elif published is not None:
         reasons = _published(published, subject)
     elif intervention.v2 is not None:
         conditions = intervention.v2.applicability
         reasons = _by_text(conditions, subject)
-        by_state, unknown = _by_state(conditions, entry, subject, inconsequent)
+        by_state, unknown = _by_state(conditions, entry, subject)
         reasons += by_state
-    elif edition != "twin":
+    else:
         reasons = ["it changes the state alone: there is no edit of a text"]
-    elif entry.cancers and subject.cancer not in entry.cancers:
-        reasons = [f"cancer is {subject.cancer}"]
-    if edition == "twin" and subject.state is None:
-        reasons.append("the packet was not rendered from a state")
-    return Eligibility(
-        entry=entry.id, edition=edition, reasons=tuple(reasons), unknown=tuple(unknown)
-    )
+    return Eligibility(entry=entry.id, edition=edition, reasons=tuple(reasons), unknown=unknown)
+
+
+def _of_twin(intervention: Intervention, subject: Subject) -> list[str]:
+    state = subject.state
+    if state is None:
+        return ["the packet was not rendered from a state"]
+    reasons = list(misfits(intervention, state, subject.facts.catalogue))
+    if not reasons and (why := inconsequent(state, intervention.entry)) is not None:
+        reasons.append(why)
+    return reasons
 
 
 def _published(published: Published, subject: Subject) -> list[str]:
@@ -132,27 +130,19 @@ def _by_text(conditions: ReadyApplicability, subject: Subject) -> list[str]:
 
 
 def _by_state(
-    conditions: ReadyApplicability,
-    entry: Entry,
-    subject: Subject,
-    inconsequent: Inconsequent | None,
-) -> tuple[list[str], list[str]]:
-    said = conditions.said
-    reasons: list[str] = []
-    unknown: list[str] = []
-    for name, wanted in said.requires_state.items():
-        if subject.state is None:
-            unknown.append(name)
-        elif (value := _field(subject.state, name)) != wanted:
-            reasons.append(f"{name} is {value}, not {wanted}")
-    if said.requires_state_diff is not None:
-        if subject.state is None or inconsequent is None:
-            unknown.append("treatment")
-        elif not reasons and (why := inconsequent(subject.state, entry)) is not None:
-            reasons.append(why)
-    return reasons, unknown
-
-
-def _field(state: State, name: str) -> object:
-    facts: Mapping[str, object] = state.facts
-    return facts[name] if name in facts else getattr(state, name, None)
+    conditions: ReadyApplicability, entry: Entry, subject: Subject
+) -> tuple[list[str], tuple[str, ...]]:
+    """Reasons by the state, and what could not be asked as none is known."""
+    said, state = conditions.said, subject.state
+    by_treatment = said.requires_state_diff is not None
+    if state is None:
+        return [], (*said.requires_state, *(("treatment",) if by_treatment else ()))
+    told = {**state.model_dump(exclude={"facts"}), **state.facts}
+    reasons = [
+        f"{name} is {told.get(name)}, not {wanted}"
+        for name, wanted in said.requires_state.items()
+        if told.get(name) != wanted
+    ]
+    if by_treatment and not reasons and (why := inconsequent(state, entry)) is not None:
+        reasons.append(why)
+    return reasons, ()

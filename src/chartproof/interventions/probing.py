@@ -13,6 +13,7 @@ class Facts:
     """The probes of a catalogue, asked of packets.
 
     Attributes:
+        catalogue: Whose probes.
         reader: Remembers what was found in which text.
     """
 
@@ -23,6 +24,7 @@ class Facts:
             catalogue: Whose probes.
             reader: Of the packet and its changes.
         """
+        self.catalogue = catalogue
         self.probes = catalogue.probes
         self.reader = reader
         self._values: dict[tuple[str, Packet], str | None] = {}

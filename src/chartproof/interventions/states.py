@@ -56,21 +56,32 @@ def told_by(state: State, catalogue: Catalogue, probe: str) -> str | None:
 
 
 def fits(intervention: Intervention, state: State, catalogue: Catalogue) -> bool:
-    """Whether our edition could be asked of this patient, as far as the state tells."""
+    """Whether an entry could be asked of this patient, as far as the state tells."""
+    return not misfits(intervention, state, catalogue)
+
+
+def misfits(intervention: Intervention, state: State, catalogue: Catalogue) -> tuple[str, ...]:
+    """Why an entry cannot be asked of this patient."""
     if intervention.v2 is None:
-        return not intervention.entry.cancers or state.cancer in intervention.entry.cancers
+        cancers = intervention.entry.cancers
+        return (f"cancer is {state.cancer}",) if cancers and state.cancer not in cancers else ()
     said: Applicability = intervention.v2.said.applicability
-    if said.cancer_type and state.cancer not in said.cancer_type:
-        return False
-    if state.cancer in said.forbids_cancer_type:
-        return False
-    for asked, wanted in ((said.requires_probe, True), (said.forbids_probe, False)):
+    if (said.cancer_type and state.cancer not in said.cancer_type) or (
+        state.cancer in said.forbids_cancer_type
+    ):
+        return (f"cancer is {state.cancer}",)
+    found: list[str] = []
+    for asked, is_wanted in ((said.requires_probe, True), (said.forbids_probe, False)):
         for probe, value in asked.items():
             if state.cancer in said.exempt.get(probe, ()):
                 continue
-            if (told_by(state, catalogue, probe) == value) is not wanted:
-                return False
-    return all(_field(state, name) == value for name, value in said.requires_state.items())
+            told = told_by(state, catalogue, probe)
+            if (told == value) is not is_wanted:
+                found.append(f"{probe} is {told or 'not told'}")
+    for name, value in said.requires_state.items():
+        if (is_now := _field(state, name)) != value:
+            found.append(f"{name} is {is_now}, not {value}")
+    return tuple(found)
 
 
 def _field(state: State, name: str) -> object:
