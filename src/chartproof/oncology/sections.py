@@ -20,6 +20,8 @@ SECTIONS: tuple[Section, ...] = get_args(Section)
 CAP = 8 * 1024
 """Bytes of UTF-8 in a section, the line about what is missing among them."""
 NO_ENTRIES = "(no entries)"
+_SIZES = "SECTIONS"
+"""Heads the table of sizes in the overview."""
 _JOINT = "\n---\n"
 _ROOM = 80
 """Bytes kept for the line about what is missing."""
@@ -107,8 +109,16 @@ def visible_in(shown: dict[str, str], needle: str) -> tuple[str, ...]:
 
 
 def changed_in(before: dict[str, str], after: dict[str, str]) -> tuple[str, ...]:
-    """Names of the sections that differ. None: what changed is hidden by the cap."""
-    return tuple(name for name in before if before[name] != after.get(name))
+    """Names of the sections that differ. None: what changed is hidden by the cap.
+
+    The overview's table of sizes does not count: it tells nothing of the patient.
+    """
+    return tuple(n for n in before if _telling(n, before[n]) != _telling(n, after.get(n, "")))
+
+
+def _telling(name: str, text: str) -> str:
+    """A section without what is only counted in it."""
+    return text.partition(f"\n{_SIZES}\n")[0] if name == "overview" else text
 
 
 def capped(entries: Sequence[str], *, cap: int = CAP, keep: Keep = "tail") -> Shown:
@@ -151,7 +161,7 @@ def _raw(text: str, block: Block) -> str:
 
 
 def _counts(lists: dict[Section, list[str]]) -> str:
-    lines = ["SECTIONS"]
+    lines = [_SIZES]
     for name in SECTIONS:
         if name == "overview":
             continue
