@@ -6,11 +6,11 @@ of each patient. Where both disagree, one of them is wrong.
 Synthetic; not reviewed by an oncologist; not for care.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 from chartproof.interventions.catalogue import Catalogue, Intervention
-from chartproof.interventions.states import SILENT, fits, grid, inconsequent, otherwise
+from chartproof.interventions.states import fits, grid, otherwise
 from chartproof.oncology.knowledge import Knowledge, knowledge
 from chartproof.records.board import Consensus, Option, State, Timing
 from chartproof.records.intervention import Compared, Disagreement, ExpectedChange
@@ -19,18 +19,21 @@ from chartproof.records.sensitivity import Edition
 _TIMINGS = frozenset(get_args(Timing))
 
 
-def compared(catalogue: Catalogue) -> tuple[Compared, ...]:
-    """Compare every entry on every patient of the grid whom it fits.
+def compared(catalogue: Catalogue, only: Sequence[str] = ()) -> tuple[Compared, ...]:
+    """Compare entries on every patient of the grid whom they fit.
+
+    Args:
+        catalogue: Whose entries, and whose grid.
+        only: Ids of entries; all where empty.
 
     Raises:
         SpecError: An expected change names what the treatment knowledge does not know.
     """
     catalogue.check_names(knowledge())
-    states = tuple(grid(catalogue))
+    asked = [catalogue[id_] for id_ in only] or list(catalogue.interventions.values())
+    agreed = [(state, knowledge().consensus(state)) for state in grid(catalogue)]
     return tuple(
-        _compared(each, states, catalogue)
-        for each in catalogue.interventions.values()
-        if each.expected("v2") is not None
+        _compared(each, agreed, catalogue) for each in asked if each.expected("v2") is not None
     )
 
 
@@ -66,24 +69,27 @@ def _facts(state: State) -> dict[str, object]:
 
 
 def _compared(
-    intervention: Intervention, states: tuple[State, ...], catalogue: Catalogue
+    intervention: Intervention,
+    agreed: Sequence[tuple[State, Consensus]],
+    catalogue: Catalogue,
 ) -> Compared:
     known = knowledge()
     whole = intervention.expected("v2") or ExpectedChange()
     asked = vacuous = silent = 0
     found: list[Disagreement] = []
     dropped: set[str] = set()
-    for state in states:
+    for state, was in agreed:
         if not fits(intervention, state, catalogue):
             continue
-        if (why := inconsequent(state, intervention.entry)) is not None:
-            silent += why == SILENT
-            vacuous += why != SILENT
+        now = known.consensus(otherwise(state, intervention.entry))
+        if not _good(now):
+            silent += 1
+            continue
+        if set(map(str, _good(was))) == set(map(str, _good(now))):
+            vacuous += 1
             continue
         asked += 1
         declared = expected_for(intervention, "v2", state, {})
-        after = otherwise(state, intervention.entry)
-        was, now = known.consensus(state), known.consensus(after)
         dropped |= {
             name
             for name in declared.must_drop
