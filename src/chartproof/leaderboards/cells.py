@@ -29,21 +29,24 @@ def amount(value: float | None, why: str, *, digits: int = 0, absent: str = "") 
     return Cell(text=f"{value:,.{digits}f}", value=value, why=why)
 
 
-def rate(found: Rate, absent: str, *, draws: int = DRAWS, shown: bool = False) -> Cell:
+def rate(
+    found: Rate, absent: str, *, draws: int = DRAWS, shown: bool = False, what: str = "runs"
+) -> Cell:
     """A rate with numerator, denominator, population and interval.
 
     Args:
         found: The rate.
         absent: Why there is a dash, where nothing qualified.
-        draws: Resamples of the interval.
+        draws: Resamples of the interval; 0 for none.
         shown: Whether the interval stands in the cell itself.
+        what: What the denominator counts.
     """
     if found.value is None:
         return dash(absent)
-    interval = of_rate(found, draws=draws)
+    interval = of_rate(found, draws=draws) if draws else None
     return share(
         found.value,
-        f"{found.hits:g} of {found.of} runs in {len(found.parts)} cases ({found.population})",
+        f"{found.hits:g} of {found.of} {what} in {len(found.parts)} cases ({found.population})",
         interval,
         shown=shown,
     )

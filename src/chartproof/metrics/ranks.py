@@ -50,8 +50,10 @@ def rank_agreement(first: Sequence[float], second: Sequence[float]) -> RankAgree
     if len(first) != len(second):
         raise ValueError(f"Both measures need the same systems: {len(first)} and {len(second)}.")
     n = len(first)
+    if n < 3:
+        return None
     a, b = _standard(first), _standard(second)
-    if n < 3 or a is None or b is None:
+    if a is None or b is None:
         return None
 
     def strength(shuffled: Numbers, axis: int = -1) -> Numbers:

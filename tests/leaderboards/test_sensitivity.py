@@ -1,0 +1,215 @@
+"""Tables and figures of a board study are computed from its rows, and from nothing else."""
+
+from xml.etree import ElementTree
+
+import pytest
+from tests.leaderboards.pairs import as_agent, climb, coverage, pairs
+
+from chartproof.leaderboards import csv, html
+from chartproof.leaderboards.cells import DASH
+from chartproof.leaderboards.entrants import NOT_REVIEWED
+from chartproof.leaderboards.figures import figures
+from chartproof.leaderboards.sensitivity import tables
+from chartproof.leaderboards.settings import Required, Sections
+from chartproof.records.sensitivity import Coverage, Pair
+from chartproof.records.table import Cell, Table
+
+DRAWS = 60
+
+
+def by_id(
+    rows: list[Pair],
+    answers: list[Coverage] | None = None,
+    *,
+    required: Required | None = None,
+    sections: Sections | None = None,
+) -> dict[str, Table]:
+    answers = coverage() if answers is None else answers
+    found = tables(rows, answers, required=required, sections=sections, draws=DRAWS)
+    assert len({table.id for table in found}) == len(found)
+    return {table.id: table for table in found}
+
+
+def row_of(table: Table, name: str) -> dict[str, Cell]:
+    row = next(row for row in table.rows if row[0].text == name)
+    return dict(zip(table.columns, row, strict=True))
+
+
+@pytest.fixture(scope="module")
+def study() -> dict[str, Table]:
+    return by_id(pairs())
+
+
+def test_the_headline_tells_apart_what_css_alone_does_not(study: dict[str, Table]) -> None:
+    table = study["board-headline"]
+    half, jumpy = row_of(table, "half"), row_of(table, "jumpy")
+    assert half["CSS"].value == jumpy["CSS"].value == 0.5
+    assert (half["CSpS"].value, jumpy["CSpS"].value) == (1, 0)
+    assert (half["J dir"].value, jumpy["J dir"].value) == (0.5, -0.5)
+    oracle = row_of(table, "oracle")
+    assert (oracle["CSS"].value, oracle["CSpS"].value, oracle["J dir"].value) == (1, 1, 1)
+    assert oracle["n"].value == 71  # 6 entries × 12 cases, one no-op
+
+
+def test_ranks_share_ties_and_changes_are_of_both(study: dict[str, Table]) -> None:
+    table = study["board-headline"]
+    got = {
+        row[0].text: [row[table.columns.index(c)].text for c in ("CMS rank", "CSS rank")]
+        for row in table.rows
+    }
+    assert got == {
+        "oracle": ["1.5", "1"], "half": ["1.5", "2.5"], "constant": ["3", "4"],
+        "jumpy": ["4", "2.5"],
+    }  # fmt: skip
+    assert row_of(table, "jumpy")["Rank change"].text == "+1.5"
+    note = study["board-ranks"].notes[0]
+    assert "Spearman 0.500, exact two-sided p" in note
+    assert "no evidence of association at n = 4" in note
+
+
+def test_a_text_that_contradicts_itself_costs_what_twin_less_v1_says(
+    study: dict[str, Table],
+) -> None:
+    row = row_of(study["board-editions"], "oracle")
+    assert row["CSS twin"].value == 1
+    assert row["CSS v1"].value == pytest.approx(47 / 71)
+    assert row["twin − v1"].value == pytest.approx(24 / 71)
+    assert row["CSS v2"].text == DASH
+    assert row["v2 − v1"].text == DASH
+
+
+def test_families_and_books_add_up(study: dict[str, Table]) -> None:
+    for row in study["board-families"].rows:
+        got = dict(zip(study["board-families"].columns, row, strict=True))
+        assert (got["Eligible"].value or 0) == (got["No-op"].value or 0) + (got["Asked"].value or 0)
+    book = row_of(study["board-books"], "twin")
+    columns = ("Eligible", "No-op", "Asked", "Rows expected", "Rows scored")
+    assert [book[column].value for column in columns] == [72, 1, 71, 284, 284]
+    assert book["Why"].text == "none"
+
+
+def test_few_pairs_have_no_leader_and_no_interval() -> None:
+    few = by_id(pairs(cases=3))["board-css-families"]
+    row = row_of(few, "E")
+    assert row["Leader"].text == DASH
+    assert row["oracle"].low is None
+    many = by_id(pairs(cases=12))["board-css-families"]
+    assert row_of(many, "E")["Leader"].text == "oracle"
+
+
+def test_nothing_to_measure_is_a_dash_with_a_reason_and_no_table_where_there_are_no_rows() -> None:
+    alone = [pair for pair in pairs(systems=("oracle",)) if pair.change == "active"]
+    found = by_id(alone, [])
+    assert "board-coverage" not in found
+    assert "board-ladders" not in found
+    row = row_of(found["board-headline"], "oracle")
+    for column in ("CMS", "CMS rank", "Rank change", "CSpS", "J dir"):
+        assert row[column].text == DASH
+        assert row[column].why
+    assert not by_id([], [])
+
+
+def test_every_table_says_what_its_numbers_are_not(study: dict[str, Table]) -> None:
+    for table in study.values():
+        assert table.notes[-1] == NOT_REVIEWED
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert html.fragment(table)
+        assert csv.text(table)
+
+
+def changed(before: dict[str, Table], after: dict[str, Table]) -> set[tuple[str, str, str]]:
+    """(table, row, column) of every cell that differs."""
+    assert before.keys() == after.keys()
+    return {
+        (id_, a[0].text, column)
+        for id_ in before
+        for a, b in zip(before[id_].rows, after[id_].rows, strict=True)
+        for column, x, y in zip(before[id_].columns, a, b, strict=True)
+        if x != y
+    }
+
+
+def test_a_grade_that_is_flipped_changes_the_cells_of_its_system_family_and_entry_alone(
+    study: dict[str, Table],
+) -> None:
+    rows = pairs()
+    which = ("half", "c5", "D2_surgery", "twin")
+    at = [(p.system, p.case, p.intervention, p.edition) for p in rows].index(which)
+    rows[at] = rows[at].model_copy(update={"score": 0.0, "direction": "unchanged"})
+    cells = changed(study, by_id(rows))
+    by_table: dict[str, set[tuple[str, str]]] = {}
+    for table, row, column in cells:
+        by_table.setdefault(table, set()).add((row, column))
+    assert by_table["board-css-families"] == {("D", "half"), ("macro", "half")}
+    assert by_table["board-css-interventions"] == {("D2_surgery", "half")}
+    assert by_table["board-strata"] == {("cancer nsclc", "half")}
+    assert "board-families" not in by_table
+    assert "board-books" not in by_table
+    assert "board-coverage" not in by_table
+    for table in ("board-distribution", "board-editions", "board-specificity", "board-coherent"):
+        assert {row for row, _ in by_table[table]} == {"half"}
+    # half is no longer level with jumpy: ranks of both move, no other cell of another system.
+    others = {(row, column) for row, column in by_table["board-headline"] if row != "half"}
+    assert others <= {("jumpy", "CSS rank"), ("jumpy", "Rank change")}
+
+
+def test_a_row_that_is_lost_is_counted_as_absent(study: dict[str, Table]) -> None:
+    rows = [
+        p for p in pairs()
+        if (p.system, p.case, p.intervention, p.edition)
+        != ("constant", "c2", "A2_HER2", "twin")
+    ]  # fmt: skip
+    after = by_id(rows)
+    book = row_of(after["board-books"], "twin")
+    assert (book["Rows expected"].value, book["Rows scored"].value) == (284, 283)
+    assert book["Why"].text == "absent 1"
+    touched = {row for table, row, _ in changed(study, after)
+               if table not in ("board-books", "board-css-families", "board-css-interventions",
+                                "board-strata")}  # fmt: skip
+    assert touched == {"constant"}
+
+
+def test_agents_stand_beside_single_shots_on_the_same_pairs() -> None:
+    rows = [*pairs(), *as_agent(pairs(), gain=0.5)]
+    found = by_id(rows, sections={"half": {"overview": 12, "procedures": 3}})
+    row = row_of(found["board-tool-effect"], "half")
+    assert (row["Single shot"].value, row["Agent"].value, row["Gain"].value) == (0.5, 1.0, 0.5)
+    assert (row["n"].value, row["Help"].value, row["Hurt"].value) == (71, 71, 0)
+    assert row["From → to"].text == "0.5→1: 71"
+    assert row_of(found["board-reach-agent"], "half")["Calls"].value == 7
+    assert row_of(found["board-sections"], "procedures")["half"].value == 3
+    assert {row[1].text for row in found["board-shift-d"].rows} == {"single shot", "agent"}
+
+
+def test_dose_response_tells_the_right_step_from_another_and_from_none() -> None:
+    rows = [
+        *climb("right", "c0", "HER2", [0, 1, 0, 0]), *climb("late", "c0", "HER2", [0, 0, 0, 1]),
+        *climb("never", "c0", "HER2", [0, 0, 0, 0]), *climb("gap", "c0", "HER2", [0, 1, 0, 0])[1:],
+    ]  # fmt: skip
+    found = by_id(rows, [], required={("c0", "HER2"): (2,)})["board-ladders"]
+    errors = {row[0].text: row[3].value for row in found.rows}
+    assert errors == {"right": 0, "late": 2, "never": 5}
+    assert row_of(found, "right")["Sharpness"].value == 1
+    assert row_of(found, "never")["Sharpness"].text == DASH
+
+
+def test_figures_show_what_the_tables_have_and_are_well_formed() -> None:
+    rows = [*pairs(), *as_agent(pairs(), gain=0.5), *climb("half", "c0", "HER2", [0, 1])]
+    made = tables(
+        rows, coverage(), required={("c0", "HER2"): (2,)}, sections={"half": {"overview": 9}},
+        draws=DRAWS,
+    )  # fmt: skip
+    drawn = figures(made)
+    assert {
+        "board-headline", "board-sensitivity-specificity", "board-css-families",
+        "board-editions", "board-tool-effect", "board-distribution", "board-shift-d",
+        "board-sections", "board-ladders", "board-css-families-agent",
+    } <= drawn.keys()  # fmt: skip
+    for name, picture in drawn.items():
+        root = ElementTree.fromstring(picture)
+        said = "".join(root.itertext())
+        assert NOT_REVIEWED in said, name
+    scatter = drawn["board-sensitivity-specificity"]
+    assert "half: 1.00, 0.50" in scatter
+    assert "jumpy: 0.00, 0.50" in scatter
+    assert not figures([])
