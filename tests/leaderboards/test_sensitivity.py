@@ -201,7 +201,7 @@ def test_figures_show_what_the_tables_have_and_are_well_formed() -> None:
     )  # fmt: skip
     drawn = figures(made)
     assert {
-        "board-headline", "board-sensitivity-specificity", "board-css-families",
+        "board-ranks", "board-sensitivity-specificity", "board-css-families",
         "board-editions", "board-tool-effect", "board-distribution", "board-shift-d",
         "board-sections", "board-ladders", "board-css-families-agent",
     } <= drawn.keys()  # fmt: skip

@@ -4,8 +4,10 @@ Source: Causal Sensitivity Score, Figures 1–3, 5 and 6; sensitivity against sp
 of incoherent texts and dose response are ours.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
+from textwrap import wrap
+from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -13,27 +15,32 @@ from chartproof.leaderboards.entrants import NOT_REVIEWED
 from chartproof.records.table import Cell, Table
 
 COLOURS = ("#1f6feb", "#bf8700", "#1a7f37", "#8250df", "#cf222e", "#57606a")
+_At = TypeVar("_At", bound=Hashable)
 ZERO, HALF, ONE = "#cf222e", "#bf8700", "#1a7f37"
 
 
 def figures(tables: Sequence[Table]) -> dict[str, str]:
     """Name → SVG picture, for each table that has something to draw."""
     found: dict[str, str] = {}
+    alike = {table.id: table.notes[0] for table in tables if table.id.startswith("board-ranks")}
     for table in tables:
         for of, draw in _DRAWN.items():
-            if table.id in {of, f"{of}-agent"}:
-                picture = draw(table)
-                if picture is not None:
-                    found[table.id] = picture
+            if table.id in {of, f"{of}-agent"} and (picture := draw(table)) is not None:
+                found[table.id] = picture
     for setting in ("", "-agent"):
         headline = next((t for t in tables if t.id == f"board-headline{setting}"), None)
-        if headline is not None and (picture := _scatter(headline)) is not None:
-            found[f"board-sensitivity-specificity{setting}"] = picture
+        if headline is None:
+            continue
+        drawn = {
+            "board-ranks": _slope(headline, alike.get(f"board-ranks{setting}", "")),
+            "board-sensitivity-specificity": _scatter(headline),
+        }
+        found |= {name + setting: picture for name, picture in drawn.items() if picture}
     return found
 
 
-def _slope(table: Table) -> str | None:
-    """CMS rank → CSS rank (Figure 1)."""
+def _slope(table: Table, alike: str) -> str | None:
+    """CMS rank → CSS rank (Figure 1), with what is to be said of both orders."""
     lines = [
         (row[0].text, a, b)
         for row in table.rows
@@ -48,15 +55,18 @@ def _slope(table: Table) -> str | None:
         table,
         left="CMS rank",
         right="CSS rank",
-        lines=lines,
+        lines=[(a, b) for _, a, b in lines],
+        starts=_together((a, name) for name, a, _ in lines),
+        ends=_together((b, name) for name, _, b in lines),
         most=max(max(a, b) for _, a, b in lines),
+        said=alike,
     )
 
 
 def _scatter(table: Table) -> str | None:
     """Who answers to what matters, and stays where nothing does."""
     points = [
-        (row[0].text, a, b)
+        ((a, b), row[0].text)
         for row in table.rows
         if (a := _value(table, row, "CSpS")) is not None
         and (b := _value(table, row, "CSS")) is not None
@@ -69,7 +79,7 @@ def _scatter(table: Table) -> str | None:
         table,
         x="CSpS: stays where nothing matters",
         y="CSS: changes as it should",
-        points=points,
+        points=[(name, *at) for at, name in _together(points)],
     )
 
 
@@ -84,8 +94,13 @@ def _families(table: Table) -> str | None:
 
 def _editions(table: Table) -> str | None:
     """CSS of each text, and what a text that contradicts itself costs."""
-    names = table.columns[1:]
-    groups = [(row[0].text, _members(names, row[1:])) for row in table.rows]
+    run = [
+        n
+        for n in range(1, len(table.columns))
+        if any(row[n].value is not None for row in table.rows)
+    ]
+    names = [table.columns[n] for n in run]
+    groups = [(row[0].text, _members(names, [row[n] for n in run])) for row in table.rows]
     return _bars("CSS by the text that carries the change", table, groups)
 
 
@@ -142,7 +157,6 @@ def _sections(table: Table) -> str | None:
 
 
 _DRAWN: Mapping[str, Callable[[Table], str | None]] = {
-    "board-headline": _slope,
     "board-css-families": _families,
     "board-editions": _editions,
     "board-tool-effect": _tool_effect,
@@ -184,8 +198,16 @@ def _value(table: Table, row: Sequence[Cell], column: str) -> float | None:
     return row[table.columns.index(column)].value
 
 
-def _drawn(kind: str, title: str, table: Table, **more: object) -> str:
-    caption = [f"Population: {table.population}.", NOT_REVIEWED]
+def _together(named: Iterable[tuple[_At, str]]) -> list[tuple[_At, str]]:
+    """Names at the same place as one, so that none is written over another."""
+    found: dict[_At, list[str]] = {}
+    for at, name in named:
+        found.setdefault(at, []).append(name)
+    return [(at, ", ".join(names)) for at, names in found.items()]
+
+
+def _drawn(kind: str, title: str, table: Table, *, said: str = "", **more: object) -> str:
+    caption = [*wrap(said, 96), *wrap(f"Population: {table.population}.", 96), NOT_REVIEWED]
     return _template().render(kind=kind, title=title, caption=caption, **more).strip() + "\n"
 
 
