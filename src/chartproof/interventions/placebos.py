@@ -88,7 +88,7 @@ def changed_by(
         case Rewrap():
             after = _rewrapped(do, packet, random)
         case Brand():
-            after = _branded(packet, random)
+            after = _branded(do, packet, random)
         case Insert():
             after = _inserted(do, subject, random)
         case FreeFlip():
@@ -290,17 +290,27 @@ def _wrapped(paragraph: str, width: int) -> list[str]:
     return [line.replace(_TIE, " ") for line in lines]
 
 
-def _branded(packet: Packet, random: Random) -> Packet | None:
+def _branded(do: Brand, packet: Packet, random: Random) -> Packet | None:
+    known = {
+        name: (drug.brands, drug.not_followed_by) for name, drug in knowledge().model.drugs.items()
+    }
+    known |= {name: ((brand,), ()) for name, brand in do.names.items()}
     places: list[tuple[int, Part, int, str]] = []
-    for name, drug in knowledge().model.drugs.items():
-        if not drug.brands or " " in name:
+    among = [
+        (n, part, part.text.lower()) for n, part in _among(packet, ("Medication", "Encounter"))
+    ]
+    for name, (brands, others) in known.items():
+        if not brands or " " in name:
             continue
-        after = "|".join(map(re.escape, (*drug.not_followed_by, *drug.brands)))
-        unless = rf"(?!\s+\(?(?:{after}))" if after else ""
-        pattern = _plain(rf"(?<![\w-]){re.escape(name)}(?![\w-]){unless}")
-        for n, part in _among(packet, ("Medication", "Encounter")):
-            if name.lower() in part.text.lower():
-                places += [(n, part, end, drug.brands[0]) for _, end in pattern.spans(part.text)]
+        named = [(n, part) for n, part, lower in among if name.lower() in lower]
+        if named:
+            after = "|".join(map(re.escape, (*others, *brands)))
+            pattern = _plain(rf"(?<![\w-]){re.escape(name)}(?![\w-])(?!\s+\(?(?:{after}))")
+            places += [
+                (n, part, end, brands[0])
+                for n, part in named
+                for _, end in pattern.spans(part.text)
+            ]
     if not places:
         return None
     n, part, end, brand = random.choice(places)

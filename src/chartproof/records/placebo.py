@@ -71,9 +71,14 @@ class Rewrap(Record):
 
 
 class Brand(Record):
-    """Name a brand behind the generic name of a drug, both from the treatment knowledge."""
+    """Name a brand behind the generic name of a drug.
+
+    Attributes:
+        names: Generic → brand, beside those of the treatment knowledge.
+    """
 
     kind: Literal["brand"]
+    names: dict[str, str] = Field(default_factory=dict)
 
 
 class Wording(Record):
