@@ -58,7 +58,11 @@ def planned(
         budget=budget or Budget(),
     )
     return tasks(
-        asked, CASES, chart_of=lambda _case, _arm: chart, prompt_of=lambda _: prompt, runs=runs
+        asked,
+        CASES,
+        chart_of=lambda _case, _arm: chart,
+        prompt_of=lambda _case, _arm: prompt,
+        runs=runs,
     )
 
 

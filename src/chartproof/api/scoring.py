@@ -14,6 +14,7 @@ from chartproof.judges.context import Context
 from chartproof.judges.scored import scored
 from chartproof.judges.version import code
 from chartproof.labels import reference
+from chartproof.records.case import POLICY, TWIN
 from chartproof.records.cell import CellInfo
 from chartproof.records.grade import Grade
 from chartproof.records.policy import Policy
@@ -21,6 +22,7 @@ from chartproof.records.report import Report
 from chartproof.records.scored import Scored
 from chartproof.records.trace import Ended, Trace, digest
 from chartproof.reports.audit import parse
+from chartproof.rules import editions
 from chartproof.runs import cells
 from chartproof.tools import TOOLS
 from chartproof.tools.trace import read
@@ -115,12 +117,14 @@ def graded(
             raise SpecError(
                 f"{home / 'labels' / reference.FILE} has no reference of case {cell.case}, arm "
                 f"{cell.arm}, of which {folder} is a run.",
-                remedy="Run `chartproof cases build` again.",
+                remedy="Run `chartproof cases twins` again."
+                if cell.arm.startswith((TWIN, POLICY))
+                else "Run `chartproof cases build` again.",
             )
         trace = whole(folder, cell)
         corpus = corpora.read_by(folder, cell)
         report = parse(trace.report or "")
-        spec = scenario(cell.scenario).scenario
+        spec = editions.of_arm(scenario(cell.scenario), cell.arm).scenario
         context = Context(
             run=cell.digest,
             trace=trace,

@@ -5,17 +5,18 @@ A *home* is a folder with `store/`, `cases/`, `labels/` and `runs/`; the pages a
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
+from chartproof.api.counterfactuals import chosen
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.suite import refuse_faulty
 from chartproof.cases.build import (
     build,
     build_listed,
+    building,
     candidates,
     eligible,
     load,
@@ -34,17 +35,18 @@ from chartproof.catalog.read import (
     scenario,
     scenario_ids,
 )
-from chartproof.chart.alone import alone
 from chartproof.chart.store import Store
-from chartproof.errors import RunError, SpecError
+from chartproof.errors import SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
-from chartproof.labels import reference
+from chartproof.labels import counterfactuals, reference
 from chartproof.leaderboards.board import tables as board
 from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.cell import CellInfo
 from chartproof.records.label import Label
+from chartproof.records.policy import Policy
 from chartproof.records.study import Study
 from chartproof.records.table import Cell, Table
+from chartproof.rules import editions
 from chartproof.runs import cells
 from chartproof.runs import study as studies
 from chartproof.runs.confinement import confinement
@@ -167,7 +169,7 @@ def _cut(
     """Cut the charts of cases and compute their references."""
     folders = {folder.id: folder for folder, _ in asked}
     first, second = _halves(progress)
-    with _building(home):
+    with building(home):
         manifest = build(store, asked, home / "cases", name=home.name, progress=first)
         labels = reference.compute(
             manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
@@ -175,19 +177,13 @@ def _cut(
         return _keep(home, manifest, labels)
 
 
-def _building(home: Path) -> AbstractContextManager[None]:
-    """Keep a second command out that would write cases of this home."""
-    (home / "cases").mkdir(parents=True, exist_ok=True)
-    busy = RunError(
-        f"Another command is building cases in {home}.",
-        remedy="Wait for it, or build into another folder.",
-    )
-    return alone(home / "cases" / ".lock", busy)
-
-
 def _keep(home: Path, manifest: CaseSet, labels: list[Label]) -> CaseSet:
-    """Write references, and mark the development subset, which follows from them."""
+    """Write references, and mark the development subset, which follows from them.
+
+    Counterfactual arms are of the cases before: they are made anew.
+    """
     reference.write(labels, home / "labels")
+    counterfactuals.forget(home / "labels")
     marked = reference.developing(manifest, labels)
     save(marked, home / "cases")
     return marked
@@ -242,7 +238,7 @@ def import_cases(
             )
     require(store, listed)
     first, second = _halves(progress)
-    with _building(home):
+    with building(home):
         manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
         ruled = reference.compute(
             manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
@@ -306,12 +302,31 @@ def run(
     for each in study.scenarios:
         scenario(each)
     template = prompt(study.prompt)
+    policies_read = corpus_of(home, policies)
+    cases = [
+        case
+        for case in _first(manifest.cases, most)
+        if not study.scenarios or case.scenario in study.scenarios
+        if case.development or not study.development
+    ]
+    arms = chosen(home, cases, study.arms)
+
+    def prompt_of(case: Case, arm: str) -> str:
+        asked = editions.of_arm(scenario(case.scenario), arm)
+        return prompt_text(case, asked.scenario, template)
+
+    def document_of(case: Case, arm: str) -> Policy | None:
+        twin = editions.twin_of(scenario(case.scenario), arm)
+        return editions.corpus(policies_read, twin)[twin.document] if twin else None
+
     todo = studies.tasks(
         study,
-        _first(manifest.cases, most),
+        cases,
         chart_of=lambda case, arm: home / "cases" / "charts" / case.charts[arm],
-        prompt_of=lambda case: prompt_text(case, scenario(case.scenario).scenario, template),
+        prompt_of=prompt_of,
         runs=home / "runs",
+        arms_of=lambda case: arms[case.id],
+        document_of=document_of,
     )
     if not todo:
         raise SpecError(
@@ -322,7 +337,7 @@ def run(
     refuse_faulty(sorted({task.case.scenario for task in todo}))
     return run_study(
         todo,
-        corpus_of(home, policies),
+        policies_read,
         clock=time.perf_counter,
         workers=workers,
         shell=shell() if study.shell else None,
@@ -351,7 +366,12 @@ def study_ids(home: Path) -> list[str]:
 
 def tables(home: Path, study: str, *, progress: Count = _silent) -> list[Table]:
     """The tables that the graded runs of one study give: studies are never counted together."""
-    return board([each.scored for each in graded(home, study=study, progress=progress)])
+    return _board(home, graded(home, study=study, progress=progress))
+
+
+def _board(home: Path, found: Iterable[Graded]) -> list[Table]:
+    twins = counterfactuals.read(home / "labels")
+    return board([each.scored for each in found], twins=twins)
 
 
 def write_site(
@@ -365,7 +385,7 @@ def write_site(
     """Write the pages of one study; returns the home's first page and the tables of the study."""
     manifest = load(home / "cases")
     found = grade(home, study=study, progress=progress)
-    made = board([each.scored for each in found])
+    made = _board(home, found)
     site = Site(
         study=study,
         title=title,

@@ -9,16 +9,18 @@ import hashlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
 
 from chartproof.cases.listed import Listed
 from chartproof.catalog.read import ScenarioFolder
+from chartproof.chart.alone import alone
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
-from chartproof.errors import ChartError, SpecError
+from chartproof.errors import ChartError, RunError, SpecError
 from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.recipe import Planted
 
@@ -193,6 +195,16 @@ def write(
     )
     save(manifest, out)
     return manifest
+
+
+def building(home: Path) -> AbstractContextManager[None]:
+    """Keep a second command out that would write cases of this home."""
+    (home / "cases").mkdir(parents=True, exist_ok=True)
+    busy = RunError(
+        f"Another command is building cases in {home}.",
+        remedy="Wait for it, or build into another folder.",
+    )
+    return alone(home / "cases" / ".lock", busy)
 
 
 def save(manifest: CaseSet, out: Path) -> None:

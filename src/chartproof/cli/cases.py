@@ -52,6 +52,27 @@ def build(
 
 
 @app.command()
+def twins(
+    home: options.Home = options.HOME,
+    scenario: Annotated[
+        list[str] | None, typer.Option(help="Only this scenario; repeatable.")
+    ] = None,
+) -> None:
+    """Make every twin of chart and policy that fits a case a further arm of it.
+
+    An arm stands only where the rules, computed again, give the verdict that the twin declares.
+    """
+    from chartproof.api.counterfactuals import cut_twins
+    from chartproof.leaderboards.terminal import show as shown
+
+    with screen.progress("Edit charts, apply rules") as progress:
+        cases, table = cut_twins(home, scenarios=tuple(scenario or ()), progress=progress)
+    screen.out.print(shown(table))
+    arms = sum(len(case.charts) - 1 for case in cases.cases)
+    screen.out.print(f"{arms} counterfactual arms of {len(cases.cases)} cases stand in {home}.")
+
+
+@app.command()
 def frozen(
     home: Annotated[
         Path, typer.Option("--in", help="Folder that gets store, cases, labels and runs.")

@@ -22,6 +22,13 @@ def run(
         bool | None,
         typer.Option("--development", help="Only cases of the development subset."),
     ] = None,
+    arms: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Arms to run: factual, all, must_flip, must_hold, or a pattern such as `twin:*`; "
+            "repeatable. Counterfactual arms are made by `chartproof cases twins`."
+        ),
+    ] = None,
     attempts: Annotated[
         int | None, typer.Option(min=1, max=1_000, help="Attempts for each case, at most 1,000.")
     ] = None,
@@ -63,6 +70,7 @@ def run(
     changes = {
         "scenarios": tuple(scenario) if scenario else None,
         "development": development,
+        "arms": tuple(arms) if arms else None,
         "attempts": attempts,
         "shell": shell,
     }
@@ -136,6 +144,7 @@ def report(
 ) -> None:
     """Grade the runs; print each study's leaderboard and write its pages."""
     from chartproof.api import steps
+    from chartproof.leaderboards.counterfactual import HEADLINE, PAIRED
     from chartproof.leaderboards.csv import text
     from chartproof.leaderboards.terminal import show
 
@@ -156,7 +165,7 @@ def report(
             )
         if len(asked) > 1:
             screen.out.rule(each)
-        for table in tables[:2]:
+        for table in (*tables[:2], *(each for each in tables if each.id in (HEADLINE, PAIRED))):
             screen.out.print(show(table))
         if csv is not None:
             folder = csv if len(asked) == 1 else csv / each

@@ -68,7 +68,7 @@ def developing(cases: CaseSet, labels: Sequence[Label], *, most: int = 2) -> Cas
     return cases.model_copy(update={"cases": tuple(marked)})
 
 
-def write(labels: list[Label], folder: Path) -> None:
+def write(labels: Sequence[Label], folder: Path) -> None:
     """Write all labels of a case set, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     half = folder / f"{FILE}.half"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from chartproof.leaderboards import grids
+from chartproof.leaderboards import counterfactual, grids
 from chartproof.leaderboards.systems import (
     GROUNDING,
     LEADERBOARD,
@@ -15,41 +15,49 @@ from chartproof.leaderboards.systems import (
 from chartproof.metrics.interval import DRAWS
 from chartproof.metrics.verdict import accuracy
 from chartproof.records.case import FACTUAL
+from chartproof.records.counterfactual import Counterfactual
 from chartproof.records.scored import Scored
 from chartproof.records.table import Table
 
 
-def tables(runs: Sequence[Scored], *, draws: int = DRAWS) -> list[Table]:
+def tables(
+    runs: Sequence[Scored],
+    *,
+    twins: Sequence[Counterfactual] = (),
+    draws: int = DRAWS,
+) -> list[Table]:
     """The tables of a study, leaderboard and scenario grid first.
 
-    They speak of the record as it stands: runs on edited charts are left out, and counted.
+    They speak of the record as it stands; runs on other arms are left out of them, and counted.
+    Counterfactual arms have tables of their own, the last.
 
     Args:
         runs: Scored runs of any number of systems.
+        twins: What became of the twins of the cases.
         draws: Resamples of each interval.
     """
     factual = [run for run in runs if run.arm == FACTUAL]
     by_system = ranked(factual)
     notes = _left_out(runs, factual)
-    every = "as each column says"
+    said = "as each column says"
     made = [
         table(
             by_system,
             "leaderboard",
             "Leaderboard",
-            every,
+            said,
             LEADERBOARD,
             notes=(*notes, "w beside an interval: Wilson's, for all cases came out alike."),
             draws=draws,
         ),
         grids.scenario_grid(by_system, draws=draws),
-        table(by_system, "verdicts", "Verdicts and confidence", every, VERDICTS, draws=draws),
+        table(by_system, "verdicts", "Verdicts and confidence", said, VERDICTS, draws=draws),
         grids.classes(by_system),
-        table(by_system, "grounding", "Grounding in the record", every, GROUNDING, draws=draws),
+        table(by_system, "grounding", "Grounding in the record", said, GROUNDING, draws=draws),
         grids.sources(by_system),
         grids.items(by_system, "findings", title="Required findings", id_="findings"),
-        table(by_system, "policy", "Grounding in policy", every, POLICY, draws=draws),
-        table(by_system, "process", "Process", every, PROCESS_COLUMNS, draws=draws),
+        table(by_system, "policy", "Grounding in policy", said, POLICY, draws=draws),
+        table(by_system, "process", "Process", said, PROCESS_COLUMNS, draws=draws),
         grids.items(by_system, "criteria", title="Process criteria", id_="criteria"),
     ]
     if len({run.attempt for run in factual}) > 1:
@@ -57,7 +65,9 @@ def tables(runs: Sequence[Scored], *, draws: int = DRAWS) -> list[Table]:
     made.append(grids.effort(by_system))
     if len(by_system) > 1:
         made.append(grids.pairs(by_system))
-    return made
+    every = {name: [run for run in runs if run.system == name] for name in ranked(runs)}
+    ordered = {name: every[name] for name in (*by_system, *sorted(every.keys() - by_system.keys()))}
+    return [*made, *counterfactual.tables(ordered, twins, draws=draws)]
 
 
 def ranked(runs: Sequence[Scored]) -> BySystem:
@@ -87,4 +97,8 @@ def _left_out(runs: Sequence[Scored], factual: Sequence[Scored]) -> tuple[str, .
         notes.append(f"{unread} runs gave no readable verdict: wrong, never left out.")
     if len(runs) > len(factual):
         notes.append(f"{len(runs) - len(factual)} runs on edited charts are not in these tables.")
+        if any(counterfactual.is_counterfactual(run) for run in runs):
+            notes.append(
+                "Those on counterfactual arms have tables of their own, *Counterfactuals*."
+            )
     return tuple(notes)

@@ -29,6 +29,11 @@ def amount(value: float | None, why: str, *, digits: int = 0, absent: str = "") 
     return Cell(text=f"{value:,.{digits}f}", value=value, why=why)
 
 
+def p(value: float) -> Cell:
+    """A p value."""
+    return Cell(text="<0.001" if value < 0.001 else f"{value:.3f}", value=value)
+
+
 def rate(
     found: Rate, absent: str, *, draws: int = DRAWS, shown: bool = False, what: str = "runs"
 ) -> Cell:

@@ -163,8 +163,8 @@ def pairs(by_system: BySystem) -> Table:
                 cells.count(pair.only_first),
                 cells.count(pair.only_second),
                 cells.count(pair.neither),
-                _p(pair.p),
-                _p(p),
+                cells.p(pair.p),
+                cells.p(p),
             )
             for pair, p in zip(found, adjusted, strict=True)
         ),
@@ -247,10 +247,6 @@ def _met(found: Sequence[GradedItem]) -> Cell:
     left = len(found) - len(graded)
     why = f"met in {met} of {len(graded)} graded runs" + (f"; {left} ungraded" if left else "")
     return Cell(text=f"{met / len(graded):.2f}", value=met / len(graded), why=why)
-
-
-def _p(value: float) -> Cell:
-    return Cell(text="<0.001" if value < 0.001 else f"{value:.3f}", value=value)
 
 
 def _all(by_system: BySystem) -> Iterable[Scored]:

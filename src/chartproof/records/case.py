@@ -5,6 +5,10 @@ from chartproof.records.store import Tier
 
 FACTUAL = "factual"
 """The arm of the record as it stands."""
+TWIN = "twin:"
+"""Begins the arm of an edited chart; the id of the twin follows."""
+POLICY = "policy:"
+"""Begins the arm of the same chart under another policy; the id of the policy twin follows."""
 
 
 class Anchor(Record):
@@ -27,7 +31,8 @@ class Case(Document):
         scenario: Id of the scenario in the catalogue.
         anchor: The patient, and where the scenario needs it the admission and the stay.
         charts: Arm → file name below `charts/` of the case set. The arm `factual` is the record
-            as it stands; any other is a counterfactual. File names are opaque.
+            as it stands; any other is a counterfactual: `twin:ID` is an edited chart, `policy:ID`
+            the same one under another policy. File names are opaque.
         development: Whether it is of the development subset: at most two cases of each verdict of
             a scenario, for what is run many times over. It says nothing of which verdict.
     """

@@ -180,6 +180,10 @@ class Scenario(Document):
     sampling: Sampling
 
 
+TWIN_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$"
+"""An arm is named after its twin, and a folder after its arm."""
+
+
 class Twin(Record):
     """A counterfactual of a case, with the verdict declared before any run.
 
@@ -188,7 +192,7 @@ class Twin(Record):
         must_flip: Whether the verdict has to change.
     """
 
-    id: str
+    id: str = Field(pattern=TWIN_ID)
     from_verdict: Verdict
     to_verdict: Verdict
     must_flip: bool
@@ -220,7 +224,7 @@ class PolicyTwin(Record):
             `query` where the question itself names what is altered.
     """
 
-    id: str
+    id: str = Field(pattern=TWIN_ID)
     from_verdict: Verdict
     to_verdict: Verdict
     must_flip: bool

@@ -22,7 +22,8 @@ class Study(Document):
         cases: Folder of a case set.
         scenarios: Only these; empty takes all.
         development: Only cases of the development subset.
-        arms: Arms to run; `factual` is the record as it stands.
+        arms: Arms to run: `factual` is the record as it stands; `all`, `must_flip` and `must_hold`
+            name arms together, and so does a pattern such as `twin:*` or `policy:P?`.
         attempts: Of each system at each case, at most 1,000: that settles a share to ±3 points, and
             all cells are planned before the first is run, so that a slip of digits would stand
             still.

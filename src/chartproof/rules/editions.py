@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from chartproof.catalog.read import ScenarioFolder
 from chartproof.errors import SpecError
+from chartproof.records.case import POLICY
 from chartproof.records.label import Ruling
 from chartproof.records.policy import Policy
 from chartproof.records.scenario import PolicyTwin, Scenario, Wording
@@ -41,6 +42,34 @@ def ruled(folder: ScenarioFolder, twin: PolicyTwin) -> ScenarioFolder:
     written = f"{folder.digest} {twin.model_dump_json()}"
     digest = hashlib.sha256(written.encode()).hexdigest()
     return replace(folder, scenario=scenario, facts_sql=facts, digest=digest)
+
+
+def of_arm(folder: ScenarioFolder, arm: str) -> ScenarioFolder:
+    """The scenario as an arm of a case is asked and judged: another one under another policy.
+
+    Raises:
+        SpecError: The scenario has no such policy twin any more.
+    """
+    twin = twin_of(folder, arm)
+    return folder if twin is None else ruled(folder, twin)
+
+
+def twin_of(folder: ScenarioFolder, arm: str) -> PolicyTwin | None:
+    """The policy twin that an arm is of; None for an arm of another kind.
+
+    Raises:
+        SpecError: The scenario has no such policy twin any more.
+    """
+    if not arm.startswith(POLICY):
+        return None
+    id_ = arm.removeprefix(POLICY)
+    found = next((each for each in folder.policy_twins if each.id == id_), None)
+    if found is None:
+        raise SpecError(
+            f"{folder.id}/twins.yaml has no policy twin {id_}, of which there is an arm {arm}.",
+            remedy="Make the arms again with `chartproof cases twins`.",
+        )
+    return found
 
 
 def _altered(scenario: Scenario, place: str, words: Sequence[Wording], where: str) -> Scenario:

@@ -34,6 +34,8 @@ class Task:
         chart: The chart file of the case's arm.
         prompt: What the agent is told before its first call.
         folder: Where the cell shall stand.
+        document: What of the corpus reads otherwise under this arm's policy; None where the arm has
+            none of its own.
     """
 
     study: str
@@ -45,6 +47,7 @@ class Task:
     prompt: str
     folder: Path
     budget: Budget = field(default_factory=Budget)
+    document: Policy | None = None
 
     @property
     def about(self) -> str:
@@ -89,6 +92,8 @@ def run(
         ChartError: The chart cannot be opened.
         Interrupted: `stopped` said so; there is no cell.
     """
+    if task.document is not None:
+        policies = {**policies, task.document.id: task.document}
     told = _digests(task, system, policies, shell)
     standing = cells.stands(task.folder, told)
     if standing is not None:

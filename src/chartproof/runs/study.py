@@ -48,12 +48,17 @@ class Work(Protocol):
         ...
 
     @property
+    def arm(self) -> str:
+        """Which version of the case."""
+        ...
+
+    @property
     def folder(self) -> Path:
         """Where it shall stand."""
         ...
 
     def alike(self) -> dict[str, str]:
-        """What decides it and is the same for all that a study compares on a case.
+        """What decides it and is the same for all that a study compares on an arm of a case.
 
         `budget` is among it, and is the same for every case.
         """
@@ -81,12 +86,22 @@ def tasks(
     cases: Sequence[Case],
     *,
     chart_of: Callable[[Case, str], Path],
-    prompt_of: Callable[[Case], str],
+    prompt_of: Callable[[Case, str], str],
     runs: Path,
+    arms_of: Callable[[Case], Sequence[str]] | None = None,
+    document_of: Callable[[Case, str], Policy | None] = lambda _case, _arm: None,
 ) -> list[Task]:
     """Every cell of a study, case by case, so that an interrupted study is comparable so far.
 
-    An arm that a case does not have is left out.
+    Args:
+        study: What to run.
+        cases: Of them those of the study's scenarios are taken.
+        chart_of: The chart file of a case's arm.
+        prompt_of: What an agent is told of it.
+        runs: Folder of all runs.
+        arms_of: Which arms of a case to run; None takes those that the study names. One that the
+            case does not have is left out.
+        document_of: The document that reads otherwise under an arm's policy, None for most.
 
     Raises:
         SpecError: The study names a system that does not exist.
@@ -101,14 +116,15 @@ def tasks(
             arm=arm,
             attempt=attempt,
             chart=chart_of(case, arm),
-            prompt=prompt_of(case),
+            prompt=prompt_of(case, arm),
             folder=cells.place(runs, study.id, system, case.id, arm, attempt),
             budget=study.budget,
+            document=document_of(case, arm),
         )
         for case in cases
         if not study.scenarios or case.scenario in study.scenarios
         if case.development or not study.development
-        for arm in study.arms
+        for arm in (arms_of(case) if arms_of else study.arms)
         if arm in case.charts
         for attempt in range(1, study.attempts + 1)
         for system in study.systems
@@ -174,12 +190,13 @@ def _refuse_mixture(folder: Path, todo: Sequence[Work]) -> None:
     """Let no leaderboard compare systems that were asked otherwise or had other limits.
 
     Raises:
-        RunError: Some cell of the study has another budget, or another prompt for the same case.
+        RunError: Some cell of the study has another budget, or another prompt for the same arm of
+            a case.
     """
-    by_case = {task.about: task.alike() for task in todo}
+    by_case = {(task.about, task.arm): task.alike() for task in todo}
     anywhere = {"budget": todo[0].alike()["budget"]}
     for place, cell in cells.cells(folder):
-        wanted = by_case.get(cell.case, anywhere)
+        wanted = by_case.get((cell.case, cell.arm), anywhere)
         odd = [name for name in wanted if cell.digests.get(name) != wanted[name]]
         if odd and cell.outcome != "infrastructure":
             raise cells.different(place, odd)

@@ -29,6 +29,7 @@ SCRIPTED_SYSTEMS: dict[str, str] = {
     "fabricator": "Investigates like careful, and cites rows that it never saw.",
     "policy-blind": "Investigates like careful, and never opens a policy.",
     "unready": "Investigates like careful, and often hands in no readable verdict.",
+    "evidence-blind": "Answers from the question alone and looks nothing up.",
 }
 """Name → its habit in one sentence."""
 

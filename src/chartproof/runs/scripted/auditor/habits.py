@@ -12,7 +12,7 @@ from datetime import datetime
 
 from auditor import after_ct, imaging, reconciliation, shortcut, survey, trajectory
 from auditor.desk import Desk
-from auditor.draft import AMBIGUOUS, NO, YES, Conclusion, Draft, at, lines
+from auditor.draft import AMBIGUOUS, LACK, NO, YES, Conclusion, Draft, at, lines
 from auditor.reading import Row
 
 
@@ -176,6 +176,19 @@ class Unready(Careful):
                 return whole
 
 
+class EvidenceBlind(Careful):
+    """Answers from the question alone: no tool is called, and nothing in the record can move it."""
+
+    def report(self) -> str:
+        """Draw lots by the identifiers in the question, which are the same on any chart."""
+        asked = self.desk.question
+        ids = (asked.subject_id, asked.hadm_id, asked.stay_id)
+        lot = sum(int(digit) for each in ids if each for digit in str(each))
+        verdicts = (YES, NO, LACK, AMBIGUOUS)
+        why = "The question was read and nothing was looked up"
+        return self.hand_in(Conclusion(verdicts[lot % len(verdicts)], 0.5, why))
+
+
 def verdict(conclusion: Conclusion) -> str:
     """The block that ends a report."""
     block = {"verdict": conclusion.verdict, "confidence": round(conclusion.confidence, 2)}
@@ -218,4 +231,5 @@ HABITS: dict[str, type[Careful]] = {
     "fabricator": Fabricator,
     "policy-blind": PolicyBlind,
     "unready": Unready,
+    "evidence-blind": EvidenceBlind,
 }
