@@ -21,7 +21,7 @@ def silent(_stage: str) -> Callable[[int, int], None]:
 @pytest.fixture(scope="module")
 def found(home: Path) -> list[selftest.Check]:
     selftest.run_habits(home, workers=2, stage=silent)
-    return selftest.checks(home, silent)
+    return selftest.checks(home, silent, twins=False)
 
 
 def test_every_check_holds(found: list[selftest.Check]) -> None:

@@ -14,15 +14,18 @@ from pathlib import Path
 from scipy.stats import binom
 
 from chartproof.api import demo, steps
+from chartproof.api.counterfactuals import cut_twins
 from chartproof.api.stores import Stage, build_store, source
 from chartproof.cases.build import load, planted_in
 from chartproof.chart.store import Store
 from chartproof.labels import reference
 from chartproof.metrics.abstention import over_abstention, over_commitment
+from chartproof.metrics.counterfactual import flip_score, hold_score, pairs, specificity
 from chartproof.metrics.grounding import p_record, r_retrieval
 from chartproof.metrics.policy import r_doc
 from chartproof.metrics.process import defects
 from chartproof.metrics.verdict import accuracy
+from chartproof.records.case import FACTUAL, TWIN
 from chartproof.records.label import Label
 from chartproof.records.scored import Scored
 from chartproof.records.study import Study
@@ -33,6 +36,7 @@ from chartproof.runs.systems import SCRIPTED_SYSTEMS
 Metric = Callable[[Sequence[Scored]], float | None]
 
 STUDY = "selftest"
+BLIND = "evidence-blind"
 READABLE = "readable verdicts"
 METRICS: dict[str, Metric] = {
     "accuracy": lambda runs: accuracy(runs).value,
@@ -46,6 +50,7 @@ METRICS: dict[str, Metric] = {
 }
 SURE = 0.85
 """What the honest investigator has to reach: it reads notes without the rules' own readers."""
+ALL, NONE = "1.0000", "0.0000"
 HIGH_IS_BAD = {"over-commitment", "over-abstention", "defective runs"}
 
 MOVES: dict[str, set[str]] = {
@@ -94,7 +99,9 @@ def prepare(home: Path, *, seed: int, workers: int, stage: Stage) -> None:
     hospital = source(synthetic=6, per_rule=1, seed=seed, scenarios=demo.SCENARIOS)
     build_store(hospital, home, stage)
     steps.build_cases(home, seed=seed, progress=stage("Cut charts, apply rules"))
+    cut_twins(home, progress=stage("Edit charts, apply rules"))
     run_habits(home, workers=workers, stage=stage)
+    run_pairs(home, workers=workers, stage=stage)
 
 
 def run_habits(home: Path, *, workers: int, stage: Stage) -> None:
@@ -104,18 +111,34 @@ def run_habits(home: Path, *, workers: int, stage: Stage) -> None:
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
 
 
-def checks(home: Path, stage: Stage) -> list[Check]:
+def run_pairs(home: Path, *, workers: int, stage: Stage) -> None:
+    """Run a system that looks and one that does not on every counterfactual arm of a home."""
+    study = Study(id=STUDY, cases="cases", systems=("careful", BLIND), arms=("all",))
+    told = stage("Run two of them on counterfactuals")
+    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+
+
+def checks(home: Path, stage: Stage, *, twins: bool = True) -> list[Check]:
     """Every check on a home that `prepare` made.
 
     Args:
         home: With store, cases, labels, and the runs of the study `selftest`.
         stage: Shows progress.
+        twins: Whether pairs are checked too; the home has counterfactual arms, and runs on them.
     """
     labels = list(reference.read(home / "labels").values())
     runs: dict[str, list[Scored]] = defaultdict(list)
     for each in steps.grade(home, study=STUDY, progress=stage("Grade")):
         runs[each.scored.system].append(each.scored)
-    return [*_recipes(home), *_answers(labels), *habits(runs)]
+    factual = {
+        system: [run for run in scored if run.arm == FACTUAL] for system, scored in runs.items()
+    }
+    found = [
+        *_recipes(home),
+        *_answers(label for label in labels if label.arm == FACTUAL),
+        *habits(factual),
+    ]
+    return [*found, *paired(labels, runs)] if twins else found
 
 
 def _recipes(home: Path) -> Iterator[Check]:
@@ -201,6 +224,45 @@ def habits(runs: Mapping[str, Sequence[Scored]]) -> Iterator[Check]:
                 yield Check(system, name, f"{worse} than {_figure(other)}", _figure(own), holds)
             elif name in LEAVES[system]:
                 yield _equal(system, name, _figure(other), _figure(own))
+
+
+def paired(labels: Iterable[Label], runs: Mapping[str, Sequence[Scored]]) -> Iterator[Check]:
+    """Pairs tell whoever follows the evidence from whoever does not look at it.
+
+    Args:
+        labels: Of every arm.
+        runs: System → its scored runs, on every arm; careful and the evidence-blind one are asked.
+    """
+    known = [label for label in labels if label.verdict is not None]
+    answers: dict[str, tuple[Callable[[Label], Verdict | None], tuple[str, str, str]]] = {
+        "the rules' own answer": (lambda label: label.verdict, (ALL, ALL, ALL)),
+        "no answer": (lambda _label: None, (NONE, NONE, NONE)),
+        "always Yes": (lambda _label: Verdict.YES, (NONE, "", ALL)),
+        "always lack of data": (lambda _label: Verdict.LACK_OF_DATA, (NONE, "", ALL)),
+    }
+    for name, (give, wanted) in answers.items():
+        answered = [_scored(name, label, give(label)) for label in known]
+        yield from _pair_figures(name, answered, wanted)
+    yield from _pair_figures(BLIND, runs[BLIND], (NONE, "", ALL))
+    # a policy is in a document, not in the chart: a system may know its definitions by heart
+    charted = pairs(runs["careful"], lambda run: run.arm.startswith(TWIN)).scored
+    for metric, score in (("flip score", flip_score), ("hold score", hold_score)):
+        got = score(charted).value
+        about = "careful, on edited charts"
+        yield Check(about, metric, f"at least {SURE}", _figure(got), (got or 0) >= SURE)
+
+
+def _pair_figures(
+    about: str, runs: Sequence[Scored], wanted: tuple[str, str, str]
+) -> Iterator[Check]:
+    """Flip score, hold score and specificity beside what each has to be, where that is known."""
+    found = pairs(runs).scored
+    scores = (flip_score(found), hold_score(found), specificity(found))
+    for name, due, score in zip(
+        ("flip score", "hold score", "specificity"), wanted, scores, strict=True
+    ):
+        if due:
+            yield _equal(about, name, due, _figure(score.value))
 
 
 def _worse(metric: str, own: float, careful: float) -> bool:

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from chartproof.explorer.citations import PolicyPage, anchor, render
 from chartproof.leaderboards.html import fragment
-from chartproof.records.case import Case
+from chartproof.records.case import FACTUAL, Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.grade import Grade
 from chartproof.records.label import Label
@@ -30,6 +30,7 @@ from chartproof.records.scenario import Scenario
 from chartproof.records.store import Tier
 from chartproof.records.table import Table
 from chartproof.records.trace import Trace
+from chartproof.records.verdict import Verdict
 
 PAGES = "pages"
 """Folder of all pages but the first. A home has folders `runs` and `cases` of its own."""
@@ -67,6 +68,26 @@ class CaseView:
     def page(self) -> str:
         """Path of its page below the study's."""
         return f"cases/{self.case.id}.html"
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A run on a case as it stands, and the same system's on a counterfactual arm of it.
+
+    Attributes:
+        due: The reference of the case as it stands.
+        then: That of the other arm.
+    """
+
+    factual: RunView
+    twin: RunView
+    due: Verdict
+    then: Verdict
+
+    @property
+    def must_flip(self) -> bool:
+        """Whether the references differ."""
+        return self.due != self.then
 
 
 class _Shelf:
@@ -131,13 +152,16 @@ class Site:
             )
             self._run(out, view, shelf)
         for case in self.cases.values():
-            self._page(out, case.page, "case.html", case=case, runs=links.get(case.case.id, []))
+            of = links.get(case.case.id, [])
+            pairs = _pairs(case, of)
+            self._page(out, case.page, "case.html", case=case, runs=of, pairs=pairs)
         for policy, page in shelf.pages():
             self._page(out, f"policies/{page}.html", "policy.html", policy=policy)
         first = {
             "tables": [(table, Markup(fragment(table))) for table in self.tables],
             "cases": self.cases.values(),
             "runs": links,
+            "arms": {case: {view.cell.arm for view in of} for case, of in links.items()},
             "policies": shelf.pages(),
         }
         self._page(out, FIRST, "index.html", **first)
@@ -216,3 +240,16 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+
+
+def _pairs(case: CaseView, runs: Sequence[RunView]) -> list[PairView]:
+    """Runs on counterfactual arms, each beside the one of the same attempt on the record."""
+    due = {label.arm: label.verdict for label in case.labels}
+    factual = {(v.cell.system, v.cell.attempt): v for v in runs if v.cell.arm == FACTUAL}
+    found: list[PairView] = []
+    for view in runs:
+        first = factual.get((view.cell.system, view.cell.attempt))
+        before, after = due.get(FACTUAL), due.get(view.cell.arm)
+        if view.cell.arm != FACTUAL and first and before and after:
+            found.append(PairView(first, view, before, after))
+    return sorted(found, key=lambda pair: (pair.twin.cell.arm, pair.twin.cell.system))

@@ -8,6 +8,7 @@ from chartproof.metrics import counterfactual as pairing
 from chartproof.metrics.counterfactual import Pair, Pairs
 from chartproof.metrics.interval import DRAWS
 from chartproof.metrics.paired import holm
+from chartproof.metrics.rate import Rate
 from chartproof.records.case import POLICY, TWIN
 from chartproof.records.counterfactual import Counterfactual
 from chartproof.records.scored import Scored
@@ -84,18 +85,18 @@ def _headline(found: Mapping[str, Pairs], *, draws: int) -> Table:
         rows.append(
             (
                 cells.words(system),
-                cells.rate(pairing.flip_score(pairs), NO_FLIP, draws=draws, shown=True),
-                cells.rate(pairing.hold_score(pairs), NO_HOLD, draws=draws, shown=True),
+                _rate(pairing.flip_score(pairs), NO_FLIP, draws=draws, shown=True),
+                _rate(pairing.hold_score(pairs), NO_HOLD, draws=draws, shown=True),
                 cells.share(
                     pairing.balanced(pairs),
                     "harmonic mean of flip and hold score",
                     pairing.balanced_interval(pairs, draws=draws),
                     absent=none,
                 ),
-                cells.rate(pairing.strict_score(pairs), NO_PAIR, draws=draws),
-                cells.rate(pairing.graded_score(pairs), NO_PAIR, draws=draws),
-                cells.rate(pairing.moved_at_all(pairs), NO_FLIP, draws=draws),
-                cells.rate(pairing.specificity(pairs), NO_HOLD, draws=draws),
+                _rate(pairing.strict_score(pairs), NO_PAIR, draws=draws),
+                _rate(pairing.graded_score(pairs), NO_PAIR, draws=draws),
+                _rate(pairing.moved_at_all(pairs), NO_FLIP, draws=draws),
+                _rate(pairing.specificity(pairs), NO_HOLD, draws=draws),
                 cells.count(sum(pair.must_flip for pair in pairs), "pairs that have to flip"),
                 cells.count(sum(not pair.must_flip for pair in pairs), "pairs that have to hold"),
                 cells.count(
@@ -129,6 +130,10 @@ def _headline(found: Mapping[str, Pairs], *, draws: int) -> Table:
             "pairs with a verdict that cannot be read: failed, never left out",
         ),
     )
+
+
+def _rate(found: Rate, absent: str, *, draws: int, shown: bool = False) -> Cell:
+    return cells.rate(found, absent, what="pairs", draws=draws, shown=shown)
 
 
 def _left_out(every: Collection[Pairs]) -> tuple[str, ...]:
@@ -180,11 +185,11 @@ def _split(
         (
             cells.words(name),
             cells.words(system),
-            cells.rate(pairing.flip_score(pairs), NO_FLIP, draws=draws),
+            _rate(pairing.flip_score(pairs), NO_FLIP, draws=draws),
             cells.count(sum(pair.must_flip for pair in pairs)),
-            cells.rate(pairing.hold_score(pairs), NO_HOLD, draws=draws),
+            _rate(pairing.hold_score(pairs), NO_HOLD, draws=draws),
             cells.count(sum(not pair.must_flip for pair in pairs)),
-            cells.rate(pairing.strict_score(pairs), NO_PAIR, draws=draws),
+            _rate(pairing.strict_score(pairs), NO_PAIR, draws=draws),
         )
         for name in names
         for system, each in parts.items()
@@ -213,8 +218,8 @@ def _whole(
                     cells.words(system),
                     cells.words(name),
                     cells.count(len(part)),
-                    cells.rate(pairing.flip_score(part), NO_FLIP, draws=draws),
-                    cells.rate(pairing.hold_score(part), NO_HOLD, draws=draws),
+                    _rate(pairing.flip_score(part), NO_FLIP, draws=draws),
+                    _rate(pairing.hold_score(part), NO_HOLD, draws=draws),
                 )
             )
     return Table(
