@@ -166,6 +166,5 @@ def _refused(twin: Twin | PolicyTwin, ruling: Ruling, account: Audit | None) -> 
 
 def _name(store: Store, case: Case, twin: Twin) -> str:
     """An opaque name, like that of any chart: it tells neither twin nor patient."""
-    edits = " ".join(edit.model_dump_json() for edit in twin.edits)
-    key = f"{store.info.digest} {case.id} {case.anchor.model_dump_json()} {edits}"
+    key = f"{store.info.digest} {case.id} {case.anchor.model_dump_json()} {twin.model_dump_json()}"
     return f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.chart"
