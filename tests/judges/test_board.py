@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from functools import cache
+from random import Random
+from statistics import mean
 
 import pytest
 from tests.judges.answers import answer, planned, right
@@ -277,12 +279,32 @@ def test_who_never_changes_the_plan_scores_0_everywhere() -> None:
 
 
 def test_who_lists_everything_earns_nothing() -> None:
-    def everything(state: State) -> tuple[Option, ...]:
-        every = {str(o): o for each in states()[state.cancer] for o in _right(each)}
+    @cache
+    def everything(cancer: str) -> tuple[Option, ...]:
+        every = {str(o): o for each in states()[cancer] for o in _right(each)}
         return tuple(every.values())
 
-    for entry, judgement in _judgements(lambda before, _: (everything(before),) * 2, stride=31):
+    for entry, judgement in _judgements(
+        lambda before, _: (everything(before.cancer),) * 2, stride=31
+    ):
         assert judgement.vacuous or judgement.score == 0, (entry, judgement.reasons)
+
+
+def test_who_plans_anew_at_random_earns_less_than_it_moves_without_cause() -> None:
+    """Sensitivity alone would give it a place among systems; with movement on nothing, none."""
+    draw = Random(3)
+
+    def replanned(state: State) -> tuple[Option, ...]:
+        return _right(draw.choice(states()[state.cancer]))
+
+    found = _judgements(lambda before, _: (_right(before), replanned(before)))
+    scores = [j.score for _, j in found if j.score is not None and not j.vacuous]
+    patients = {id(state): state for _, state, _ in _pairs(9)}.values()
+    without_cause = [moved(planned(_right(s)), planned(replanned(s))) or 0.0 for s in patients]
+    css, alarms = mean(scores), mean(without_cause)
+    assert 0.2 < css < 0.6
+    assert alarms > 0.6
+    assert css - alarms < 0
 
 
 # ------------------------------------------------------------------ movement
