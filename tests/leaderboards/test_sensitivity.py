@@ -175,7 +175,8 @@ def test_agents_stand_beside_single_shots_on_the_same_pairs() -> None:
     row = row_of(found["board-tool-effect"], "half")
     assert (row["Single shot"].value, row["Agent"].value, row["Gain"].value) == (0.5, 1.0, 0.5)
     assert (row["n"].value, row["Help"].value, row["Hurt"].value) == (71, 71, 0)
-    assert row["From → to"].text == "0.5→1: 71"
+    moves = row_of(found["board-transitions"], "half, from 0.5")
+    assert [moves[to].value for to in ("to 0", "to 0.5", "to 1")] == [0, 0, 71]
     assert row_of(found["board-reach-agent"], "half")["Calls"].value == 7
     assert row_of(found["board-sections"], "procedures")["half"].value == 3
     assert {row[1].text for row in found["board-shift-d"].rows} == {"single shot", "agent"}
@@ -203,7 +204,7 @@ def test_figures_show_what_the_tables_have_and_are_well_formed() -> None:
     assert {
         "board-ranks", "board-sensitivity-specificity", "board-css-families",
         "board-editions", "board-tool-effect", "board-distribution", "board-shift-d",
-        "board-sections", "board-ladders", "board-css-families-agent",
+        "board-sections", "board-ladders", "board-transitions", "board-css-families-agent",
     } <= drawn.keys()  # fmt: skip
     for name, picture in drawn.items():
         root = ElementTree.fromstring(picture)

@@ -144,8 +144,8 @@ def _distribution(table: Table) -> str | None:
     return _drawn("stacked", table.title, table, legend=legend, rows=rows)
 
 
-def _sections(table: Table) -> str | None:
-    """Calls of each section by each system (Figure 6)."""
+def _counts(table: Table) -> str | None:
+    """Counts as shades: calls by section (Figure 6), scores of both settings (Figure 4)."""
     most = max((cell.value or 0 for row in table.rows for cell in row[1:]), default=0)
     if not most:
         return None
@@ -163,7 +163,8 @@ _DRAWN: Mapping[str, Callable[[Table], str | None]] = {
     "board-ladders": _ladders,
     "board-distribution": _distribution,
     "board-shift-d": _distribution,
-    "board-sections": _sections,
+    "board-sections": _counts,
+    "board-transitions": _counts,
 }
 
 _Bar = tuple[str, float | None, float | None, float | None, str]

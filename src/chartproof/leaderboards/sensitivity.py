@@ -39,6 +39,7 @@ from chartproof.leaderboards.settings import (
     reach,
     round_trip_table,
     tool_effect,
+    transitions,
 )
 from chartproof.metrics.coverage import EMPTY, Empty, cms, recall, with_empty_category
 from chartproof.metrics.interval import DRAWS
@@ -93,7 +94,11 @@ def tables(
     both = [(entrants(pairs, coverage, s)) for s in SETTINGS]
     edition = edition_of(pairs)
     if all(both) and edition is not None:
-        found += [tool_effect(both[0], both[1], edition, draws), family_d(both, edition)]
+        found += [
+            tool_effect(both[0], both[1], edition, draws),
+            transitions(both[0], both[1], edition),
+            family_d(both, edition),
+        ]
     if sections:
         found.append(calls(sections))
     return found

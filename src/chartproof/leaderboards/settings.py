@@ -17,6 +17,7 @@ from chartproof.leaderboards.entrants import (
     p_value,
     signed,
 )
+from chartproof.metrics.agreement import MARKS
 from chartproof.metrics.ladder import Dose, Step, dose, reversibility, there_and_back
 from chartproof.metrics.matched import Matched, css_where_seen, matched, saw_mutation
 from chartproof.metrics.sensitivity import css
@@ -39,17 +40,35 @@ def tool_effect(
     rows: list[tuple[Cell, ...]] = []
     for e in agent:
         found = matched(by[e.system].of(edition) if e.system in by else [], e.of(edition))
-        rows.append((cells.words(e.system), *_compared(found, draws), _transitions(found)))
+        rows.append((cells.words(e.system), *_compared(found, draws)))
     return made(
         "board-tool-effect",
         "Agent against single shot",
         f"pairs of edition {edition} that were scored in both settings",
-        (
-            *("System", "n", "Single shot", "Agent", "Gain", "Help", "Hurt", "Same", "Sign p"),
-            "From → to",
-        ),
+        (*("System", "n", "Single shot", "Agent", "Gain", "Help", "Hurt", "Same", "Sign p"),),
         rows,
         notes=("Both means are over the same pairs.",),
+    )
+
+
+def transitions(single: Sequence[Entrant], agent: Sequence[Entrant], edition: Edition) -> Table:
+    """From which score in the single shot to which of the agent (App. C, Fig. 4, as counts)."""
+    by = {e.system: e for e in single}
+    rows: list[tuple[Cell, ...]] = []
+    for e in agent:
+        found = matched(by[e.system].of(edition) if e.system in by else [], e.of(edition))
+        for start in MARKS:
+            counts = (found.transitions.get((start, end), 0) for end in MARKS)
+            rows.append((
+                cells.words(f"{e.system}, from {start:g}"),
+                *(cells.count(n, "matched pairs") for n in counts),
+            ))  # fmt: skip
+    return made(
+        "board-transitions",
+        "Scores of the single shot and of the agent",
+        f"pairs of edition {edition} that were scored in both settings",
+        ("From", *(f"to {end:g}" for end in MARKS)),
+        rows,
     )
 
 
@@ -228,8 +247,3 @@ def _compared(found: Matched, draws: int) -> tuple[Cell, ...]:
         cells.count(found.same),
         p_value(found.p, "exact two-sided sign test", NO_MATCH),
     )
-
-
-def _transitions(found: Matched) -> Cell:
-    told = ", ".join(f"{a:g}→{b:g}: {n}" for (a, b), n in found.transitions.items())
-    return cells.words(told or cells.DASH, "score in the single shot → score of the agent: pairs")
