@@ -56,6 +56,7 @@ class BoardTask:
         sha256: Of that file.
         folder: Where the cell shall stand.
         cap: Calls that an agent may make.
+        lenient: As in `oncology.packet.blocks`: the packet is another's.
         marked: What its study is marked with, e.g. that it was not registered; a part of the run.
     """
 
@@ -71,6 +72,7 @@ class BoardTask:
     cap: int = board.CAP
     seconds: float = 120
     attempt: int = 1
+    lenient: bool = False
     marked: str = ""
 
     @property
@@ -103,7 +105,7 @@ class Board:
             Interrupted: `stopped` said so; there is no cell.
         """
         text = _packet(task)
-        shown = section_texts(text) if task.setting == "agent" else {}
+        shown = section_texts(text, lenient=task.lenient) if task.setting == "agent" else {}
         told = {
             **task.alike(),
             "setting": task.setting,

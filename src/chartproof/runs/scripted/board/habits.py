@@ -26,12 +26,20 @@ class Oracle:
 
     def plan(self, state: State, mark: str) -> list[str]:  # noqa: ARG002  not of the text
         """See `Habit`."""
-        lists = self.treatment.lists(state)
+        lists = self.treatment.lists(self.taken(state))
         return [*lists["strong"], *lists["tacit"]][:MOST]
+
+    def taken(self, state: State) -> State:
+        """See `Habit`."""
+        return state
 
 
 class Constant(Oracle):
     """Plans the same for everybody with the cancer."""
+
+    def taken(self, state: State) -> State:
+        """See `Habit`."""
+        return {"cancer": state["cancer"]}
 
     def plan(self, state: State, mark: str) -> list[str]:  # noqa: ARG002  neither counts
         """See `Habit`."""
@@ -48,7 +56,7 @@ class EvidenceBlind(Oracle):
         return [option for option, _ in usual.most_common(3)]
 
 
-class Replanner(Oracle):
+class Replanner(Constant):
     """Plans something at random, anew for each text."""
 
     def plan(self, state: State, mark: str) -> list[str]:
@@ -70,27 +78,27 @@ class Noisy(Oracle):
 class BlindToOperations(Oracle):
     """Takes every patient for one who has not been operated on yet."""
 
-    def plan(self, state: State, mark: str) -> list[str]:
+    def taken(self, state: State) -> State:
         """See `Habit`."""
         kept = {name: value for name, value in state.items() if name not in OPERATION}
         assumed = {"surgery": "none", "resectable": "yes", "neoadjuvant_done": False}
-        return super().plan({**kept, **assumed, "residual": "na"}, mark)
+        return {**kept, **assumed, "residual": "na"}
 
 
 class Half(Oracle):
     """Overlooks, of each patient, about half of what there is to see."""
 
-    def plan(self, state: State, mark: str) -> list[str]:
+    def taken(self, state: State) -> State:
         """See `Habit`."""
         seen = {
             name: value
             for name, value in state.items()
             if name in NEEDED or not drawn(kind(name), str(state.get("packet"))) % 2
         }
-        return super().plan({**unseen(), **seen}, mark)
+        return {**unseen(), **seen}
 
 
-class Lister(Oracle):
+class Lister(Constant):
     """Recommends whatever is ever given for the cancer."""
 
     def plan(self, state: State, mark: str) -> list[str]:  # noqa: ARG002  everything, always

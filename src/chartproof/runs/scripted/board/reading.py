@@ -21,6 +21,8 @@ CANCER_WORDS = {
     "hepatocellular": r"hepatocellular|\bHCC\b", "prostate": r"\bprostat", "ovarian": r"\bovar",
     "melanoma": r"\bmelanoma\b",
 }  # fmt: skip
+_LINES = {"next": 2, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+"""Words for a line of treatment; the next one is the second or a later."""
 Said = tuple[Statement, str]
 """A statement, and its text in lower case."""
 
@@ -55,6 +57,7 @@ class Words:
         head = next((e for e in found if "cancer type" in " ".join(e.body).lower()), None)
         cancer = self._cancer(head, [each.text for each, _ in said])
         state: State = {"cancer": cancer, "packet": self._packet(head)}
+        state.update(dict.fromkeys(self._treatment.missed(cancer), "unknown"))
         state.update(self._facts(cancer, said))
         state.update(self._extent(said))
         state.update(self._operations(found, said))
@@ -179,24 +182,43 @@ class Words:
         return found
 
     def _courses(self, found: Sequence[Entry], said: Sequence[Said]) -> State:
-        """Treatment that failed, in its order, and the line that is next."""
+        """Treatment that failed, in its order, and the line that is next.
+
+        Drugs that were begun on one day and failed are one treatment.
+        """
         stopped = self._compiled(self._course["stopped"]["pattern"])
-        failed: list[str] = []
+        begun: dict[str, list[str]] = {}
         for entry in sorted(found, key=lambda each: each.date):
             if entry.tag == "medication" and any(stopped.search(line) for line in entry.body):
-                failed += self._names(entry.title, whole=True)
+                begun.setdefault(entry.date, []).extend(self._names(entry.title))
+        failed = [self._together(names) for names in begun.values()]
+        known = {drug for names in failed for name in names for drug in self._drugs(name)}
         for told in self._told("progressed_on", said):
-            failed += self._names(told[1], whole=True)
-        prior = list(dict.fromkeys(failed))
-        line = 1 + len(prior)
+            names = self._names(told[1])
+            new = [name for name in names if not self._drugs(name) <= known]
+            if new:
+                failed.append(self._together(new))
+                known |= {drug for name in new for drug in self._drugs(name)}
+        line = 1 + len(failed)
         for told in self._told("line", said):
-            line = self._ordinal(told[1])
-        return {"prior": prior, "line": line}
+            line = max(line, _LINES.get(told[1].lower(), 1))
+        prior = [name for names in failed for name in names]
+        return {"prior": list(dict.fromkeys(prior)), "line": line}
 
-    def _ordinal(self, word: str) -> int:
-        words = ("first", "second", "third", "fourth", "fifth")
-        lower = word.lower()
-        return words.index(lower) + 1 if lower in words else int(re.sub(r"\D", "", word) or 1)
+    def _drugs(self, name: str) -> set[str]:
+        return self._treatment.expand(name)
+
+    def _together(self, names: Sequence[str]) -> list[str]:
+        """The regimen that several drugs make, where they make one."""
+        given = set(names)
+        for name in names:
+            if name in self._treatment.regimens:
+                return [name]
+        for name, regimen in self._treatment.regimens.items():
+            parts = [self._drugs(each) for each in regimen["drugs"]]
+            if len(parts) == len(given) and all(part & given for part in parts):
+                return [name]
+        return list(dict.fromkeys(names))
 
     # names
 
@@ -214,13 +236,12 @@ class Words:
         either = "|".join(re.escape(each).replace(r"\ ", r"[\s-]+") for each in longest)
         return re.compile(rf"(?<![\w-])(?:{either})(?![\w-])", re.IGNORECASE), names
 
-    def _names(self, text: str, *, whole: bool = False) -> list[str]:
-        """Regimens and drugs that a text names; with `whole`, a regimen instead of its drugs."""
+    def _names(self, text: str) -> list[str]:
+        """Drugs that a text names, or the regimens where it names any."""
         pattern, names = self._surfaces
         hits = [names.get(re.sub(r"\s+", " ", hit[0].lower())) for hit in pattern.finditer(text)]
         found = [name for name in hits if name]
-        regimens = [name for name in found if name in self._treatment.regimens]
-        return regimens if whole and regimens else found
+        return [name for name in found if name in self._treatment.regimens] or found
 
     # saying
 

@@ -38,6 +38,10 @@ class Habit(Protocol):
         """
         ...
 
+    def taken(self, state: State) -> State:
+        """What of the chart it goes by, and tells as its reason."""
+        ...
+
 
 class Talk:
     """One conversation.
@@ -77,7 +81,8 @@ class Talk:
 
     def _recommended(self, state: State, mark: str) -> str:
         plan = self._habit.plan(state, mark)
-        seen = ", ".join(f"{name} {value}" for name, value in sorted(state.items()) if value)
+        taken = sorted(self._habit.taken(state).items())
+        seen = ", ".join(f"{name} {value}" for name, value in taken if value and name != "packet")
         items = [self._words.item(option, state, f"Read of the chart: {seen}.") for option in plan]
         said = {
             "recommendations": items,
@@ -94,10 +99,20 @@ def marked(text: str) -> str:
 
 def summary(state: State, mark: str) -> str:
     """What was read, as a list of facts."""
-    lines = [f"- {name}: {json.dumps(value)}" for name, value in sorted(state.items())]
+    lines = [
+        f"- {name}: {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in sorted(state.items())
+    ]
     return "\n".join(["Facts of the chart:", *lines, f"Mark of the text: {mark}", ""])
 
 
 def facts(written: str) -> State:
     """The facts of such a list."""
-    return {name: json.loads(value) for name, value in _FACT.findall(written)}
+    return {name: _value(value) for name, value in _FACT.findall(written)}
+
+
+def _value(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except ValueError:
+        return written

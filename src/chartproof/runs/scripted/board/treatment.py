@@ -78,6 +78,15 @@ class Treatment:
         found = [rule["strong"] or rule["tacit"] for rule in self._rules[cancer]]
         return [plan for n, plan in enumerate(found) if plan and plan not in found[:n]]
 
+    def missed(self, cancer: str) -> set[str]:
+        """Facts whose absence decides something: some rule of the cancer asks for `unknown`."""
+        return {
+            name
+            for rule in self._rules[cancer]
+            for name, wanted in rule["when"].items()
+            if "unknown" in (wanted if isinstance(wanted, list) else [wanted])
+        }
+
     def expand(self, name: str) -> set[str]:
         """Drugs and modalities for which a name may stand."""
         if name.startswith("@"):
