@@ -70,7 +70,7 @@ class BoardStudy(Document):
         return path
 
 
-class Arm(Gold):
+class StudyArm(Gold):
     """One packet of a study: a case as it stands, or changed in one way; or why there is none.
 
     Attributes:
@@ -90,7 +90,7 @@ class Arm(Gold):
     change: Change | None = None
     intervention: str = ""
     family: str = ""
-    edition: Edition | None = None
+    edition: Edition = "v2"
     packet: str = ""
     unscored: Unscored | None = None
     reason: str = ""
