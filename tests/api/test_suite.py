@@ -51,6 +51,20 @@ def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Pa
         ("recipes.yaml", "digits: 0", "digits: -5", "greater than or equal to 0"),
         ("recipes.yaml", "[70, 840]", "[.nan, .inf]", "a finite number"),
         ("recipes.yaml", "[70, 840]", "[9, 1]", "the low end, 9, is above the high one, 1"),
+        (
+            "recipes.yaml",
+            "table: labevents, where: {itemid:",
+            "table: labevents, where: {item:",
+            "names the column `item`, which labevents does not have",
+        ),
+        ("twins.yaml", "table: diagnoses_icd", "table: diagnoses", "which is no table of patients"),
+        (
+            "scenario.yaml",
+            "must_do:",
+            "must_do:\n  - {id: D0, weight: 1, text: Cites it., "
+            "check: {any: [{not: {cites_policy: nonsense}}]}}",
+            "D0 asks for a citation of nonsense, which is no policy",
+        ),
         ("twins.yaml", "document: kdigo-aki-2012", "document: kdigo-aki-1912", "no document"),
         ("twins.yaml", "find: '1.5 * '", "find: '1.7 * '", "does not stand there"),
         ("facts.sql", "50912", "itemid = 999 or 50912", "There is no item 999."),

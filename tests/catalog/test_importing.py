@@ -12,7 +12,7 @@ from PIL import Image
 
 from chartproof.catalog import pdf
 from chartproof.catalog.importing import Described, add, record_of
-from chartproof.catalog.read import corpus
+from chartproof.catalog.read import OWN, corpus
 from chartproof.errors import DiskError, SpecError
 
 SAID = Described(id="my-site", title="House rules", body="House", year="2150")
@@ -301,3 +301,19 @@ def test_a_site_policy_that_shadows_a_shipped_one_is_refused_when_read(tmp_path:
     with pytest.raises(SpecError, match="no folder of policies"):
         corpus(tmp_path / "none")
     assert len(corpus(None)) >= 12
+
+
+def test_what_stands_beside_a_sites_scenarios_is_part_of_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guideline = tmp_path / "protocol.md"
+    guideline.write_text("# House rules\n\n## Rule\nCalcium within the hour.\n")
+    beside = tmp_path / "scenarios" / "policies"
+    add(guideline, beside, SAID)
+    assert "my-site" not in corpus(None)
+    monkeypatch.setenv(OWN, str(tmp_path / "scenarios"))
+    assert "Calcium within the hour." in corpus(None)["my-site"].lines
+    add(guideline, beside, SAID, replace=True)  # it is the site's own, and may be replaced
+    add(guideline, tmp_path / "home", SAID)
+    with pytest.raises(SpecError, match="beside the site's scenarios"):
+        corpus(tmp_path / "home")

@@ -13,9 +13,11 @@ from chartproof.catalog.read import (
     scenario_ids,
     taxonomy,
 )
+from chartproof.chart.naming import misnamed
 from chartproof.errors import SpecError
 from chartproof.hospital.dictionaries import dictionaries
 from chartproof.judges.checks import validate
+from chartproof.records.edit import Edit
 from chartproof.records.fault import Fault
 from chartproof.rules.editions import corpus, ruled
 from chartproof.rules.lint import lint
@@ -112,6 +114,8 @@ def _recipes(folder: ScenarioFolder) -> Iterator[Fault]:
         return
     text = read_text(folder.path / file)
     rules = [rule.id for rule in folder.scenario.rules]
+    for name, block in recipes.blocks.items():
+        yield from _misnamed(file, text, block.edits, "blocks", name)
     for n, recipe in enumerate(recipes.recipes):
         if recipe.rule not in rules:
             yield Fault(
@@ -120,6 +124,7 @@ def _recipes(folder: ScenarioFolder) -> Iterator[Fault]:
                 what=f"Recipe {recipe.id} means {recipe.rule}, which is no rule.",
                 remedy=f"Name one of {', '.join(rules)}.",
             )
+        yield from _misnamed(file, text, recipe.edits, "recipes", n)
         for key in ("use", "may"):
             for m, name in enumerate(getattr(recipe, key)):
                 if name not in recipes.blocks:
@@ -138,8 +143,23 @@ def _twins(folder: ScenarioFolder) -> Iterator[Fault]:
         for twin in folder.policy_twins:
             ruled(folder, twin)
             corpus(policies(), twin)
+        on_charts = folder.twins
     except SpecError as error:
         yield Fault(file=file, line=None, what=error.what, remedy=error.remedy)
+        return
+    if on_charts:
+        text = read_text(folder.path / file)
+        for n, twin in enumerate(on_charts):
+            yield from _misnamed(file, text, twin.edits, "twins", n)
+
+
+def _misnamed(file: str, text: str, edits: Iterable[Edit], *place: str | int) -> Iterator[Fault]:
+    """Edits of a table or column that there is not."""
+    for n, edit in enumerate(edits):
+        for what in misnamed(edit):
+            line = line_of(text, (*place, "edits", n))
+            remedy = "docs/reference/tools.md names MIMIC-IV's tables; correct the name."
+            yield Fault(file=file, line=line, what=what, remedy=remedy)
 
 
 def _blanks(folder: Path) -> Iterator[Fault]:

@@ -4,6 +4,7 @@
 """
 
 import re
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,7 +63,13 @@ STUDY = "simulation"
 
 
 def simulate(
-    home: Path, folder: ScenarioFolder, *, seed: int, stage: Stage, times: int = 1
+    home: Path,
+    folder: ScenarioFolder,
+    *,
+    seed: int,
+    stage: Stage,
+    times: int = 1,
+    replace: bool = False,
 ) -> Table:
     """Plant every recipe of a scenario, cut the charts, and ask the rules.
 
@@ -72,6 +79,7 @@ def simulate(
         seed: Of the hospital.
         stage: Shows progress.
         times: How often each recipe is planted.
+        replace: Whether a store of other recipes that stands there may be replaced, with its runs.
 
     Returns:
         A row a recipe: rule meant, charts, charts on which the rules give it.
@@ -83,7 +91,9 @@ def simulate(
     if recipes is None:
         raise SpecError(f"{folder.id} has no recipes.yaml.", remedy="Write one recipe a rule.")
     source = SyntheticSource(patients=0, seed=seed, per_rule=0, per_recipe=times, recipes=[recipes])
-    build_store(source, home, stage)
+    build_store(source, home, stage, replace=replace)
+    if replace:  # runs on other patients would be told as lost
+        shutil.rmtree(home / "runs" / STUDY, ignore_errors=True)
     steps.build_cases(
         home,
         scenarios=(folder.id,),

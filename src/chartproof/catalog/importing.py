@@ -13,7 +13,14 @@ from pathlib import Path
 import yaml
 
 from chartproof.catalog import pdf
-from chartproof.catalog.read import FRONT, POLICY_ID, STATUS, parse_yaml, policies, read_policy
+from chartproof.catalog.read import (
+    FRONT,
+    POLICY_ID,
+    STATUS,
+    parse_yaml,
+    read_policy,
+    shipped_policies,
+)
 from chartproof.errors import DiskError, SpecError, mend, unread
 from chartproof.records.policy import Import, Loss, Policy
 
@@ -214,7 +221,7 @@ def _front(
             f"`{told['id']}` is no id that can be cited.",
             remedy="Give --id with up to 80 small letters, digits and hyphens.",
         )
-    if told["id"] in policies():
+    if told["id"] in shipped_policies():
         raise SpecError(
             f"`{told['id']}` is a policy that comes with chartproof.",
             remedy=f"Give another, e.g. --id {told['id']}-site.",

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -252,7 +252,9 @@ def scenario(id_: str) -> ScenarioFolder:
     folder = _scenario_folders().get(id_)
     if folder is None:
         raise SpecError(
-            f"There is no scenario `{id_}`.", remedy=f"Known: {', '.join(scenario_ids())}."
+            f"There is no scenario `{id_}`.",
+            remedy=f"Known: {', '.join(scenario_ids())}. Scenarios of your own are found where "
+            f"`chartproof --scenarios FOLDER …` or {OWN} names their folder.",
         )
     return read_folder(folder)
 
@@ -345,13 +347,27 @@ def frozen_suite() -> Frozen:
 
 
 @cache
-def policies() -> dict[str, Policy]:
+def shipped_policies() -> dict[str, Policy]:
     """The policy documents that come with the package, by id, sorted.
 
     Raises:
         SpecError: A document lacks its front matter, or bears another id than its file.
     """
     return {each.id: each for each in map(read_policy, sorted((ROOT / "policies").glob("*.md")))}
+
+
+def policies() -> dict[str, Policy]:
+    """The documents that scenarios can name: those of the package, and of a site's own scenarios.
+
+    Those stand beside them, in `policies/` of the folder of scenarios.
+
+    Raises:
+        SpecError: A document is wrong, or one of the site's has the id of another.
+    """
+    own = os.environ.get(OWN)
+    beside = Path(own) / "policies" if own else None
+    shipped = shipped_policies()
+    return shipped if beside is None or not beside.is_dir() else _joined(shipped, beside)
 
 
 def corpus(folder: Path | None) -> dict[str, Policy]:
@@ -370,17 +386,27 @@ def corpus(folder: Path | None) -> dict[str, Policy]:
             f"{folder} is no folder of policies.",
             remedy="Make one with `chartproof policy add FILE --to FOLDER`.",
         )
+    return _joined(policies(), folder)
+
+
+def _joined(known: Mapping[str, Policy], folder: Path) -> dict[str, Policy]:
+    """Documents that are known, and those of a folder."""
     own: dict[str, Policy] = {}
     for path in sorted(folder.glob("*.md")):
         if not path.is_file():
             raise SpecError(f"{path} is no regular file.", remedy="Move it out of the folder.")
-        if path.stem in policies():
+        if path.stem in shipped_policies():
             raise SpecError(
                 f"{path} has the id of a policy that comes with chartproof.",
                 remedy=f"Give it another name and id, e.g. {path.stem}-site.",
             )
+        if path.stem in known:
+            raise SpecError(
+                f"{path} has the id of a policy beside the site's scenarios.",
+                remedy="Keep one of the two.",
+            )
         own[path.stem] = read_policy(path, site=True)
-    return dict(sorted((policies() | own).items()))
+    return dict(sorted({**known, **own}.items()))
 
 
 FRONT = ("id", "title", "body", "year", "source")

@@ -139,6 +139,10 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another hospital.")] = 1,
     systems: Annotated[bool, typer.Option(help="Run the scripted systems on the cases.")] = True,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Where recipes or seed were others, plant anew in place."),
+    ] = False,
 ) -> None:
     """Plant every recipe, ask the rules, run systems. Status 1 where the rules disagree."""
     from chartproof.api.workbench import misses, simulate_runs
@@ -148,7 +152,7 @@ def simulate(
 
     folder = scenario(id_)
     with screen.stages() as stage:
-        table = plant(home, folder, seed=seed, stage=stage, times=times)
+        table = plant(home, folder, seed=seed, stage=stage, times=times, replace=replace)
     screen.out.print(shown(table))
     missed = misses(table)
     if missed:

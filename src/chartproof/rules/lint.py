@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 
 import duckdb
 
@@ -26,6 +27,10 @@ from chartproof.rules.statements import compiled, written
 
 STATES = 4000
 _AT_ONCE = 250
+_DOCUMENTS = (
+    "`chartproof policy list` names the documents; `chartproof policy add FILE --to "
+    "FOLDER/policies` puts one of yours beside the scenarios in FOLDER."
+)
 BUDGET = (7, 16)
 """Sum of the positive weights of a rubric. Source: CliniCARE-Bench §4 (process score)."""
 _HOURS = {"min": 1 / 60, "h": 1.0, "d": 24.0}
@@ -256,9 +261,18 @@ class _Lint:
             if name not in corpus:
                 yield self.at(
                     f"{name} governs, but is no policy.",
-                    "`chartproof policy list` names the documents.",
+                    _DOCUMENTS,
                     "governing", n,
                 )  # fmt: skip
+        for key in ("must_do", "must_not", "required_findings"):
+            for n, each in enumerate(getattr(self.scenario, key)):
+                for name in _cited(each.check):
+                    if name not in corpus:
+                        yield self.at(
+                            f"{each.id} asks for a citation of {name}, which is no policy.",
+                            _DOCUMENTS,
+                            key, n, "check",
+                        )  # fmt: skip
 
     def _slots(self) -> Iterator[Fault]:
         if odd := unfilled(self.scenario.query):
@@ -476,6 +490,19 @@ class _Lint:
                     "Write a predicate over a record `e` with subject_id, hadm_id and stay_id.",
                     "sampling", "strata", verdict.value,
                 )  # fmt: skip
+
+
+def _cited(check: object) -> Iterator[str]:
+    """Documents that a check asks a report to cite."""
+    if isinstance(check, dict):
+        for word, value in cast("dict[str, object]", check).items():
+            if word == "cites_policy":
+                yield str(value)
+            else:
+                yield from _cited(value)
+    elif isinstance(check, list | tuple):
+        for each in cast("Sequence[object]", check):
+            yield from _cited(each)
 
 
 def _list(names: Iterable[str]) -> str:
