@@ -65,8 +65,9 @@ bench-full: .venv/tested ## The same at full scale, 26 million rows, and beside 
 validity: .venv/tested ## Measure the readings of notes on held-out sentences (docs/validity.md)
 	$(BIN)/python scripts/validity.py
 
-suite: .venv/tested ## Freeze the suite of 30 cases a scenario anew (some minutes)
+suite: .venv/tested ## Freeze the suite of 30 cases a scenario anew (some minutes), and the tumour-board cohort
 	$(BIN)/python scripts/suite.py
+	$(BIN)/python scripts/board_suite.py
 
 clean: ## Remove what was made
 	rm -rf .venv .wire out

@@ -53,7 +53,7 @@ class _Plan(NamedTuple):
 _PLANS: dict[Size, _Plan] = {
     "small": _Plan(before=3_500, gap=40),
     "medium": _Plan(before=24_000, gap=12),
-    "large": _Plan(before=70_000, gap=3),
+    "large": _Plan(before=75_500, gap=3),
 }
 
 

@@ -339,7 +339,7 @@ class _Story:
         """Distant disease that was found later; the last day told."""
         if self.state.M != "M1" or self.state.metastasis != "late":
             return day
-        day += self.dice.number("late", 30, 60)
+        day += self.dice.number("late", 60, 120)
         late = self.dice.pick("late/words", self.words.common.late)
         self._add(day, "Procedure", "CT chest, abdomen and pelvis with contrast",
                   self._prose(*self._sites(), late))  # fmt: skip
