@@ -20,6 +20,48 @@ packet = typer.Typer(no_args_is_help=True, help="Read one packet.")
 app.add_typer(packet, name="packet")
 
 
+@app.command()
+def cohort(
+    out: Annotated[Path, typer.Argument(help="Folder that gets cohort.json, packets and gold.")],
+    size: Annotated[
+        str, typer.Option(help="`large` as frozen; `medium` or `small` are cohorts of their own.")
+    ] = "large",
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; compare what stands there.")
+    ] = False,
+) -> None:
+    """Write the synthetic cohort, 224 cases of eleven cancers, and compare it with its manifest."""
+    from typing import cast, get_args
+
+    from chartproof.errors import SpecError
+    from chartproof.oncology import cohort as cohorts
+    from chartproof.records.board import Size
+
+    if size not in get_args(Size):
+        raise SpecError(f"--size {size} is unknown.", remedy="Give small, medium or large.")
+    if not check:
+        with screen.progress("Write packets") as told:
+            cohorts.write_cohort(out, cohorts.plan_of_size(cast("Size", size)), told)
+    board = cohorts.read_cohort(out)
+    gold = cohorts.read_gold(out)
+    rows = cohorts.counted(board, gold)
+    screen.table(
+        f"{board.cohort.id} · {len(board.cohort.cases)} cases",
+        ["cancer", "cases", "latent", "hard", "mixed", "with a state", "median characters"],
+        [[name, *(f"{n:,}" for n in counts)] for name, counts in rows],
+    )
+    screen.out.print(NOTICE, style="yellow")
+    if board.cohort.id != cohorts.frozen().id:
+        return
+    found = cohorts.differences(board, gold)
+    for each in found[:10]:
+        screen.out.print(each, style="yellow")
+    if found:
+        screen.out.print(f"{len(found)} differences from the manifest: scores are of others.")
+        raise typer.Exit(1)
+    screen.out.print(f"All is as frozen, and stands in {out}.")
+
+
 @packet.command("show")
 def show(
     file: Annotated[Path, typer.Argument(help="A packet.")],

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any, cast, get_args
 
 from pydantic import ValidationError
@@ -29,6 +30,7 @@ from chartproof.records.board import (
     Fact,
     Level,
     Listed,
+    Size,
     State,
     Stratum,
 )
@@ -125,6 +127,14 @@ def plan() -> CohortPlan:
                 remedy=f"Bases are {', '.join(read.bases)}.",
             )
     return read
+
+
+def plan_of_size(size: Size) -> CohortPlan:
+    """The plan with packets of a size. Another size than the plan's makes another cohort."""
+    whole = plan()
+    if size == whole.size:
+        return whole
+    return whole.model_copy(update={"id": f"{whole.id}-{size}", "size": size})
 
 
 def made(of: CohortPlan, *, only: frozenset[str] | None = None) -> Iterator[Made]:
@@ -295,6 +305,31 @@ def differences(board: BoardCohort, gold: Mapping[str, BoardGold]) -> list[str]:
     return found
 
 
+def counted(
+    board: BoardCohort, gold: Mapping[str, BoardGold]
+) -> list[tuple[str, tuple[int, int, int, int, int, int]]]:
+    """Cases by cancer and of all: how many, of each stratum, with a state; median of characters."""
+    by_cancer: dict[str, list[BoardCase]] = {}
+    for case in board.cohort.cases:
+        by_cancer.setdefault(case.cancer, []).append(case)
+    rows = [*by_cancer.items(), ("all", list(board.cohort.cases))]
+    return [
+        (
+            name,
+            (
+                len(cases),
+                sum("latent" in case.strata for case in cases),
+                sum("hard" in case.strata for case in cases),
+                sum("mixed" in case.strata for case in cases),
+                sum(gold[case.id].state is not None for case in cases),
+                int(median(len(board.packet(case)) for case in cases)),
+            ),
+        )
+        for name, cases in rows
+        if cases
+    ]
+
+
 # reading
 
 
@@ -396,7 +431,8 @@ def _own_case(folder: Path, id_: str, own: OwnCohort, text: str) -> BoardCase:
         )
     try:
         return BoardCase(
-            id=id_, cancer=cast("Cancer", cancer), packet=path.name, sha256=_sha256(packet), strata=each.strata
+            id=id_, cancer=cast("Cancer", cancer), packet=path.name, sha256=_sha256(packet),
+            strata=each.strata,
         )  # fmt: skip
     except ValidationError as error:
         raise SpecError(
