@@ -166,7 +166,7 @@ def made(of: CohortPlan, *, only: frozenset[str] | None = None) -> Iterator[Made
                     remedy="Tell it more, or take it out.",
                 )
             told = _told_as(of, id_, dice)
-            seed = int(dice.share(f"{id_}/seed") * 2**31)
+            seed = dice.number(f"{id_}/seed", 1_000_000, 9_999_999)
             text = rendered(state, seed=seed, size=of.size, strata=told, id_=id_)
             strata: tuple[Stratum, ...] = (*told, "mixed") if agreed.mixed else told
             yield Made(
