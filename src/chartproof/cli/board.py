@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import screen
+from chartproof.cli import board_runs, screen
 
 NOTICE = "Synthetic; not reviewed by an oncologist; not for care."
 
@@ -18,6 +18,8 @@ app = typer.Typer(
 )
 packet = typer.Typer(no_args_is_help=True, help="Read one packet.")
 app.add_typer(packet, name="packet")
+for command in (board_runs.run, board_runs.grade, board_runs.report):
+    app.command()(command)
 
 
 @app.command()

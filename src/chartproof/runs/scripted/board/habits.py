@@ -12,7 +12,7 @@ COURSE = ("line", "prior")
 EXTENT = ("M", "stage")
 NEEDED = ("cancer", "ECOG", "age", "packet")
 """What no habit overlooks: without it there is no plan at all, or it never changes."""
-NOISE = 0.3
+NOISE = 0.2
 """How often the noisy one plans something else."""
 MOST = 8
 """Recommendations that the prompt allows."""

@@ -1,0 +1,553 @@
+"""A board study: run it over a cohort, score it by rule, and give the rows that tables are made of.
+
+A *home* is the folder of the study's file; packets of its arms lie in `packets/arms/`, what they
+are in `gold/arms/`, and runs in `runs/`.
+
+Synthetic; not reviewed by an oncologist; not for care.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from chartproof.api import board_arms
+from chartproof.api.board_arms import Count, Told
+from chartproof.api.scoring import whole
+from chartproof.catalog.read import prompt, read_yaml
+from chartproof.errors import SpecError
+from chartproof.interventions import lock as locks
+from chartproof.interventions.arms import ORIGINAL
+from chartproof.interventions.catalogue import Catalogue, catalogue
+from chartproof.interventions.eligibility import Subject
+from chartproof.interventions.expectations import expected_for
+from chartproof.interventions.ladders import climbed, ladders
+from chartproof.interventions.passages import Packet
+from chartproof.interventions.patterns import Pattern
+from chartproof.judges import board_store
+from chartproof.judges.board import Basis, judged
+from chartproof.judges.board_store import Score
+from chartproof.judges.consensus import covered
+from chartproof.judges.movement import distance, moved
+from chartproof.judges.version import code
+from chartproof.leaderboards.sensitivity import tables
+from chartproof.metrics.interval import DRAWS
+from chartproof.oncology.cohort import BoardCohort, read_cohort, read_gold
+from chartproof.oncology.knowledge import knowledge
+from chartproof.records.board import BoardCase, BoardGold, Consensus
+from chartproof.records.board_study import UNREGISTERED, BoardStudy, StudyArm
+from chartproof.records.cell import CellInfo
+from chartproof.records.intervention import ExpectedChange
+from chartproof.records.recommendation import Recommendations
+from chartproof.records.sensitivity import Coverage, Edition, Pair, Setting, Unscored
+from chartproof.records.table import Table
+from chartproof.records.trace import digest
+from chartproof.reports.recommendations import recommendations
+from chartproof.runs import cells
+from chartproof.runs.board import Board, BoardTask, Prompts, Trail, labelled, setting_of, trail
+from chartproof.runs.confinement import confinement
+from chartproof.runs.study import fill
+from chartproof.runs.systems import boards
+from chartproof.tools.interpreter import cache_of
+
+NOT_LOCKED = "UNREGISTERED: run without a lock; who chose after the answers, chose the result."
+SYNTHETIC = "Synthetic; not reviewed by an oncologist; not for care."
+
+
+def _silent(_done: int, _all: int) -> None:
+    """No progress is shown."""
+
+
+def read_board_study(path: Path) -> BoardStudy:
+    """Read a study file.
+
+    Raises:
+        SpecError: It does not fit, naming the key.
+    """
+    return read_yaml(path, BoardStudy)
+
+
+# ------------------------------------------------------------------ running
+
+
+def run_board(
+    home: Path,
+    study: BoardStudy,
+    *,
+    workers: int = 2,
+    unregistered: bool = False,
+    planning: Count = _silent,
+    progress: Callable[[CellInfo, int, int], None] = lambda _cell, _done, _all: None,
+) -> list[CellInfo]:
+    """Make the packets of all arms, and run every system on them; what is complete stands.
+
+    Args:
+        home: Where packets, what they are, and runs are written.
+        study: What to run; `cohort` and `lock` are relative to the home.
+        workers: Processes.
+        unregistered: Run without a lock; every cell, row and table is marked so.
+        planning: Told of cases whose packets are made.
+        progress: Told of each finished cell.
+
+    Raises:
+        SpecError: The lock is gone or something is not as it was locked; a system, case or entry
+            does not exist; nothing is to be run.
+        RunError: As `runs.study.fill`.
+    """
+    cohort = home / study.cohort
+    if unregistered:
+        basis = locks.lock(cohort).sha256
+    else:
+        held = locks.read_lock(home / study.lock)
+        locks.check(held, cohort)
+        basis = held.sha256
+    program = boards(knowledge().exported())
+    for system in study.systems:
+        program.check(system)
+    board = read_cohort(cohort)
+    golds = read_gold(cohort)
+    told = [
+        Told(case, board.packet(case), golds[case.id].state, lenient=board.lenient)
+        for case in _chosen(board, study)
+    ]
+    arms = board_arms.planned(home, study, told, catalogue(), basis=basis, progress=planning)
+    marked = UNREGISTERED if unregistered else basis
+    todo = tasks(home, study, arms, marked=marked, lenient=board.lenient)
+    if not todo:
+        raise SpecError(
+            "The study has no cells: no case of the cohort is chosen.",
+            remedy="Name cases of cohort.json under `cases`, or none.",
+        )
+    return fill(
+        todo,
+        Board(time.perf_counter),
+        program,
+        workers=workers,
+        confinement=confinement(cache_of(os.environ, os.geteuid())),
+        progress=progress,
+    )
+
+
+def _chosen(board: BoardCohort, study: BoardStudy) -> list[BoardCase]:
+    """The cases of a study.
+
+    Raises:
+        SpecError: It names a case that the cohort does not have.
+    """
+    if study.cases:
+        return [board.case(name) for name in study.cases]
+    taken: dict[str, int] = {}
+    found: list[BoardCase] = []
+    for case in board.cohort.cases:
+        taken[case.cancer] = taken.get(case.cancer, 0) + 1
+        if study.most is None or taken[case.cancer] <= study.most:
+            found.append(case)
+    return found
+
+
+def tasks(
+    home: Path,
+    study: BoardStudy,
+    arms: Sequence[StudyArm],
+    *,
+    marked: str,
+    lenient: bool = False,
+) -> list[BoardTask]:
+    """Every cell, case by case, so that an interrupted study is comparable so far.
+
+    Args:
+        home: Where packets and runs lie.
+        study: What to run.
+        arms: Of its cases, their packets being written.
+        marked: `unregistered`, or the digest of the lock.
+        lenient: The packets are others'.
+    """
+    answer = prompt("board-answer-v1").strip()
+    said = Prompts(
+        *(
+            prompt(name).replace("$answer", answer)
+            for name in (study.prompt_summary, study.prompt_recommend, study.prompt_agent)
+        )
+    )
+    return [
+        BoardTask(
+            study=study.id,
+            system=system,
+            setting=setting,
+            case=arm.case,
+            arm=arm.name,
+            packet=board_arms.packet_place(home, arm.packet),
+            sha256=arm.packet,
+            folder=cells.place(
+                home / "runs", study.id, labelled(system, setting), arm.case, arm.name, 1
+            ),
+            prompts=said,
+            cap=study.cap,
+            seconds=study.seconds,
+            lenient=lenient,
+            marked=marked,
+        )
+        for arm in arms
+        if arm.packet
+        for setting in study.settings
+        for system in study.systems
+    ]
+
+
+# ------------------------------------------------------------------ scoring
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All rows of a study.
+
+    Attributes:
+        pairs: Changed packets against the packet as it stands.
+        coverages: Answers to the packet as it stands against the consensus.
+        marks: How its cells are marked: `unregistered`, or the digest of the lock.
+        reads: System → section → how often agents read it.
+        required: Case and ladder → the steps at which the plan has to change.
+    """
+
+    pairs: tuple[Pair, ...]
+    coverages: tuple[Coverage, ...]
+    marks: tuple[str, ...]
+    reads: Mapping[str, Mapping[str, int]]
+    required: Mapping[tuple[str, str], tuple[int, ...]]
+
+    @property
+    def unregistered(self) -> bool:
+        """Whether anything was run without a lock."""
+        return UNREGISTERED in self.marks
+
+
+@dataclass
+class _Answer:
+    """One cell, read."""
+
+    folder: Path
+    cell: CellInfo
+    read: Recommendations
+    trail: Trail
+
+
+@dataclass
+class _Case:
+    """A case while its answers are scored."""
+
+    case: BoardCase
+    gold: BoardGold
+    text: str
+    catalogue: Catalogue
+    lenient: bool
+    _expected: dict[tuple[str, Edition], ExpectedChange] = field(
+        default_factory=dict[tuple[str, Edition], ExpectedChange]
+    )
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The packet as it stands."""
+        return Subject.of(
+            self.text, self.case.cancer, self.catalogue, self.gold.state, lenient=self.lenient
+        )
+
+    def expected(self, arm: StudyArm) -> ExpectedChange:
+        """What has to change, as the arm's edition declares it of this patient."""
+        key = (arm.intervention, arm.edition)
+        if key not in self._expected:
+            told = {} if self.gold.state else self.subject.facts.all(self.subject.packet)
+            entry = self.catalogue[arm.intervention]
+            self._expected[key] = expected_for(entry, arm.edition, self.gold.state, told)
+        return self._expected[key]
+
+    def basis(self, arm: StudyArm) -> Basis | None:
+        """What the knowledge says of the patient before and after; None without a state."""
+        if self.gold.state is None or arm.state is None:
+            return None
+        known = knowledge()
+        return Basis(
+            known.consensus(self.gold.state),
+            known.consensus(arm.state),
+            known.derive(self.gold.state, arm.state),
+        )
+
+
+def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> Scores:
+    """Score every run of a study by rule; scores are kept beside the traces.
+
+    A cell that is not there gives no row; an arm that has no packet gives one for every system,
+    with the reason, so that the bookkeeping adds up.
+
+    Raises:
+        SpecError: The study was not run, or its cohort is another.
+        RunError: A trace is not whole, or not that run's.
+        JudgeError: A score was altered.
+    """
+    arms = board_arms.known(home, study.id)
+    board, golds = read_cohort(home / study.cohort), read_gold(home / study.cohort)
+    cases = {
+        case.id: _Case(case, golds[case.id], board.packet(case), catalogue(), board.lenient)
+        for case in _chosen(board, study)
+    }
+    lost = sorted({arm.case for arm in arms} - set(cases))
+    if lost:
+        raise SpecError(
+            f"The runs of {study.id} are of case {lost[0]}, which its cohort does not have now.",
+            remedy="Give the cohort back, or run the study anew under another id.",
+        )
+    runs = home / "runs" / study.id
+    found = {
+        (cell.system, cell.case, cell.arm): (folder, cell)
+        for folder, cell in (cells.cells(runs) if runs.is_dir() else ())
+    }
+    if not found:
+        raise SpecError(
+            f"There are no runs in {runs}.", remedy="Make some with `chartproof board run`."
+        )
+    by_case: dict[str, list[StudyArm]] = {}
+    for arm in arms:
+        by_case.setdefault(arm.case, []).append(arm)
+    pairs: list[Pair] = []
+    coverages: list[Coverage] = []
+    reads: dict[str, dict[str, int]] = {}
+    labels = sorted({label for label, _, _ in found})
+    for n, (name, of_case) in enumerate(by_case.items()):
+        progress(n, len(by_case))
+        for label in labels:
+            scorer = _Scorer(cases[name], *setting_of(label), found, label)
+            pairs += scorer.pairs(of_case)
+            coverages += scorer.coverage()
+            for section in scorer.sections:
+                count = reads.setdefault(scorer.system, {})
+                count[section] = count.get(section, 0) + 1
+    progress(len(by_case), len(by_case))
+    marks = {cell.digests.get("marked", "") for _, cell in found.values()}
+    required = {
+        (arm.case, name): climbed(ladders()[name], state).watched
+        for arm in arms
+        if arm.change == "ladder"
+        and (state := cases[arm.case].gold.state) is not None
+        and (name := arm.intervention.rpartition(":")[0])
+    }
+    return Scores(tuple(pairs), tuple(coverages), tuple(sorted(marks)), reads, required)
+
+
+def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
+    """Every table of a study; where it was run without a lock, each says so.
+
+    Args:
+        scores: Of the study.
+        draws: Resamples of each interval.
+    """
+    entries = catalogue().interventions.values()
+    found = tables(
+        scores.pairs,
+        scores.coverages,
+        required=scores.required,
+        inverses={each.id: each.entry.inverse for each in entries if each.entry.inverse},
+        sections=scores.reads,
+        draws=draws,
+    )
+    if not scores.unregistered:
+        return found
+    return [each.model_copy(update={"notes": (NOT_LOCKED, *each.notes)}) for each in found]
+
+
+class _Scorer:
+    """Scores one system in one setting on one case."""
+
+    def __init__(
+        self,
+        case: _Case,
+        system: str,
+        setting: Setting,
+        found: Mapping[tuple[str, str, str], tuple[Path, CellInfo]],
+        label: str,
+    ) -> None:
+        self.case = case
+        self.system = system
+        self.setting: Setting = setting
+        self._found, self._label = found, label
+        self.sections: list[str] = []
+        self._answers: dict[str, _Answer | None] = {}
+        self._original = self._answer(ORIGINAL)
+
+    def _answer(self, arm: str) -> _Answer | None:
+        if arm not in self._answers:
+            self._answers[arm] = self._read(arm)
+        return self._answers[arm]
+
+    def _read(self, arm: str) -> _Answer | None:
+        place = self._found.get((self._label, self.case.case.id, arm))
+        if place is None:
+            return None
+        folder, cell = place
+        trace = whole(folder, cell)
+        way = trail(trace)
+        self.sections += way.sections
+        return _Answer(folder, cell, recommendations(trace.report or ""), way)
+
+    def pairs(self, arms: Sequence[StudyArm]) -> Iterator[Pair]:
+        """A row for each arm that has no packet or whose cell is there.
+
+        A rung of a ladder is compared with the rung before it, so that the first has no row.
+        """
+        for arm in arms:
+            if arm.change is None:
+                continue
+            row = self._row(arm)
+            if not arm.packet:
+                yield row.model_copy(update={"unscored": arm.unscored, "reason": arm.reason})
+                continue
+            before = self._original
+            if arm.change == "ladder":
+                before = self._rung_before(arm)
+            answer = self._answer(arm.name)
+            if answer is None or before is None:
+                continue
+            scored = self._scored(row, arm, before, answer)
+            score = Score(basis=self._basis(arm, before, answer), by="rule", pair=scored)
+            yield board_store.settled(board_store.keep(answer.folder, score)) or scored
+
+    def _rung_before(self, arm: StudyArm) -> _Answer | None:
+        """The answer to the rung before; None for the first."""
+        name, _, n = arm.intervention.rpartition(":")
+        return self._answer(f"ladder:{name}:{int(n) - 1}") if int(n) > 1 else None
+
+    def _row(self, arm: StudyArm) -> Pair:
+        assert arm.change is not None
+        case = self.case.case
+        return Pair(
+            setting=self.setting,
+            system=self.system,
+            case=case.id,
+            cancer=case.cancer,
+            strata=case.strata,
+            change=arm.change,
+            intervention=arm.intervention,
+            family=arm.family,
+            edition=arm.edition,
+            audits=arm.audits,
+        )
+
+    def _basis(self, arm: StudyArm, before: _Answer, answer: _Answer) -> str:
+        """Of all on which a score rests."""
+        ours = (before.cell.trace, answer.cell.trace)
+        gold = self.case.gold.model_dump(mode="json")
+        return digest([ours, arm.model_dump(mode="json"), gold, code(), self.case.catalogue.digest])
+
+    def _scored(self, row: Pair, arm: StudyArm, before: _Answer, after: _Answer) -> Pair:
+        told: dict[str, object] = {
+            "saw_mutation": self._saw(arm, after),
+            "hit_cap": after.trail.hit_cap if self.setting == "agent" else None,
+            "steps": after.trail.steps if self.setting == "agent" else None,
+            "calls": after.trail.calls if self.setting == "agent" else None,
+        }
+        failed = _failed(before.cell, "original") or _failed(after.cell, "changed")
+        if failed is not None:
+            unscored, reason = failed
+            return row.model_copy(update={**told, "unscored": unscored, "reason": reason})
+        consensus = self.case.gold.consensus
+        told["moved"] = moved(before.read, after.read, consensus)
+        told["distance"] = distance(before.read, after.read)
+        if arm.change != "active":
+            if told["moved"] is None:
+                told["unscored"] = "judge_parse"
+            return row.model_copy(update=told)
+        expected = self.case.expected(arm)
+        found = judged(
+            expected,
+            before.read,
+            after.read,
+            edition=arm.edition,
+            basis=self.case.basis(arm),
+            acknowledges=self._acknowledges(expected),
+        )
+        told |= {
+            "score": found.score,
+            "unscored": found.unscored,
+            "direction": found.direction,
+            "vacuous": found.vacuous,
+            "reason": "; ".join(found.reasons),
+        }
+        return row.model_copy(update=told)
+
+    def _acknowledges(self, expected: ExpectedChange) -> Callable[[str], bool] | None:
+        """Whether a rationale names the change, by the entry's expression."""
+        source = expected.rationale_must_mention
+        if source is None:
+            return None
+        terms = self.case.catalogue.files.lexicon.terms
+        pattern = Pattern(source, terms, lambda: "rationale_must_mention")
+        return pattern.matches
+
+    def _saw(self, arm: StudyArm, answer: _Answer) -> bool | None:
+        """Whether the change reached the system, or what it wrote down of the packet."""
+        if arm.change != "active":
+            return None
+        if self.setting == "agent":
+            return bool(set(arm.sections) & set(answer.trail.sections))
+        audits = self.case.catalogue[arm.intervention].audits
+        summary = answer.trail.summary
+        if audits is None or summary is None:
+            return None
+        if audits.new_fact is not None:
+            return audits.new_fact.matches(summary)
+        if audits.probe is None or self.case.catalogue.probes[audits.probe].probe.scope:
+            return None
+        told = self.case.subject.facts.value(Packet.of(summary), audits.probe)
+        return told == audits.must_become
+
+    def coverage(self) -> Iterator[Coverage]:
+        """The answer to the packet as it stands, against the consensus."""
+        answer = self._original
+        if answer is None:
+            return
+        case, consensus = self.case.case, self.case.gold.consensus
+        row = Coverage(
+            setting=self.setting,
+            system=self.system,
+            case=case.id,
+            cancer=case.cancer,
+            strata=case.strata,
+            strong=len(consensus.strong),
+            strong_hit=0,
+            tacit=len(consensus.tacit),
+            tacit_hit=0,
+            refusal=len(consensus.refusal),
+            refusal_hit=0,
+        )
+        failed = _failed(answer.cell, "original")
+        if failed is not None:
+            row = row.model_copy(update={"unscored": failed[0]})
+        else:
+            row = _covered(row, answer.read, consensus)
+        gold = self.case.gold.model_dump(mode="json")
+        basis = digest([answer.cell.trace, gold, code()])
+        board_store.keep(answer.folder, Score(basis=basis, by="rule", coverage=row))
+        yield row
+
+
+def _covered(row: Coverage, answer: Recommendations, consensus: Consensus) -> Coverage:
+    found = covered(answer, consensus)
+    return row.model_copy(
+        update={
+            "strong": found.strong,
+            "strong_hit": found.strong_hit,
+            "tacit": found.tacit,
+            "tacit_hit": found.tacit_hit,
+            "refusal": found.refusal,
+            "refusal_hit": found.refusal_hit,
+            "unscored": found.unscored,
+        }
+    )
+
+
+def _failed(cell: CellInfo, which: str) -> tuple[Unscored, str] | None:
+    """Why a cell has no answer; None where it has one."""
+    if cell.outcome == "reported":
+        return None
+    unscored: Unscored = "gen_error" if cell.outcome == "agent_failed" else "infrastructure"
+    return unscored, f"{which} packet: {cell.reason}"

@@ -1,0 +1,368 @@
+"""A board study: what each responder is known by, and what a number rests on."""
+
+import json
+import shutil
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from board.habits import HABITS
+from board.reading import Words
+from board.talk import Talk
+from board.treatment import Treatment
+from chartproof.api import board, board_arms
+from chartproof.api.board import Scores, board_tables, score_board, tasks
+from chartproof.api.board_arms import Told
+from chartproof.errors import ChartproofError, JudgeError, RunError, SpecError
+from chartproof.interventions import lock as locks
+from chartproof.interventions.catalogue import catalogue
+from chartproof.judges import board_store
+from chartproof.metrics.sensitivity import bookkeeping, css, css_by, vacuous
+from chartproof.metrics.specificity import Specificity, specificity
+from chartproof.oncology.cohort import COHORT, GOLD, made, plan
+from chartproof.oncology.knowledge import knowledge
+from chartproof.records.board import Cohort
+from chartproof.records.board_study import BoardStudy
+from chartproof.records.sensitivity import Pair
+from chartproof.records.table import Table
+from chartproof.runs import cells
+from chartproof.runs.board import Board
+
+SYSTEMS = tuple(HABITS)
+STUDY = BoardStudy(id="trial", systems=SYSTEMS, editions=("v1", "v2", "twin"))
+TREATMENT = Treatment(json.loads(json.dumps(knowledge().exported())))
+WORDS = Words(TREATMENT)
+
+
+class Remembered:
+    """Reads a text once: eight systems are asked of it."""
+
+    state = staticmethod(cache(WORDS.state))
+    item = staticmethod(WORDS.item)
+
+
+@dataclass
+class InProcess:
+    """A system without its process, for tests of what comes of answers; see `runs/test_board`."""
+
+    name: str
+    jail: str = "off: within the test"
+
+    def digest(self) -> str:
+        return self.name
+
+    def answer(
+        self, prompt: str, specs: list[dict[str, Any]], call: Any, budget: Any, **_: Any
+    ) -> str:
+        talk = Talk(HABITS[self.name](TREATMENT), Remembered(), call)  # type: ignore[arg-type]
+        return talk.answer(prompt, [each["name"] for each in specs])
+
+
+def cohort_in(folder: Path, cases: Sequence[str]) -> None:
+    """A few cases of the synthetic cohort, small."""
+    small = plan().model_copy(update={"size": "small"})
+    found = sorted(made(small, only=frozenset(cases)), key=lambda each: each.case.id)
+    for name in ("packets", "gold"):
+        (folder / name).mkdir(parents=True)
+    for each in found:
+        (folder / each.case.packet).write_text(each.text)
+    told = Cohort(id="few", about="A few.", cases=tuple(each.case for each in found))
+    (folder / COHORT).write_text(told.model_dump_json())
+    lines = ",\n".join(each.gold.model_dump_json() for each in found)
+    (folder / GOLD).write_text(f"[\n{lines}\n]\n")
+
+
+CASES = ("SYN-BRE-0004", "SYN-BRE-0013", "SYN-NSC-0006", "SYN-NSC-0026", "SYN-PAN-0005")
+
+
+def ran(home: Path, study: BoardStudy, marked: str = "unregistered") -> None:
+    """Fill every cell of a study within this process."""
+    cohort, golds = board.read_cohort(home / study.cohort), board.read_gold(home / study.cohort)
+    told = [Told(each, cohort.packet(each), golds[each.id].state) for each in cohort.cohort.cases]
+    arms = board_arms.planned(
+        home, study, told, catalogue(), basis="of the test", progress=lambda _done, _all: None
+    )
+    filling = Board(time.perf_counter)
+    for task in tasks(home, study, arms, marked=marked):
+        filling.fill(task, InProcess(task.system), lambda: False)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of all systems in one shot."""
+    place = tmp_path_factory.mktemp("board")
+    cohort_in(place / "cohort", CASES)
+    ran(place, STUDY)
+    return place
+
+
+@pytest.fixture(scope="module")
+def scores(home: Path) -> Scores:
+    return score_board(home, STUDY)
+
+
+def of(scores: Scores, system: str, edition: str = "twin") -> list[Pair]:
+    """Rows of a system: active ones of an edition, all others of any."""
+    return [
+        pair
+        for pair in scores.pairs
+        if pair.system == system and (pair.change != "active" or pair.edition == edition)
+    ]
+
+
+def headline(scores: Scores, system: str, edition: str = "twin") -> Specificity:
+    return specificity(of(scores, system, edition))
+
+
+@pytest.mark.parametrize("edition", ["twin", "v2"])
+def test_the_oracle_changes_what_has_to_change_and_nothing_else(
+    scores: Scores, edition: str
+) -> None:
+    rows = of(scores, "board-oracle", edition)
+    found = specificity(rows)
+    assert (css(rows).value, found.csps, found.j_directed) == (1, 1, 1)
+    assert css(rows).of >= 10
+    assert found.hard.value == found.noise.value == 0
+    answers = [each for each in scores.coverages if each.system == "board-oracle"]
+    assert sum(a.strong_hit for a in answers) == sum(a.strong for a in answers) > 0
+    assert sum(a.refusal_hit for a in answers) == 0
+
+
+@pytest.mark.parametrize("system", ["board-constant", "board-evidence-blind", "board-lister"])
+def test_who_never_changes_earns_nothing_and_raises_no_alarm(scores: Scores, system: str) -> None:
+    rows = of(scores, system)
+    found = specificity(rows)
+    assert css(rows).of > 0
+    assert (css(rows).value, found.csps, found.hit.value) == (0, 1, 0)
+
+
+def test_the_replanner_falls_by_its_alarms(scores: Scores) -> None:
+    found = headline(scores, "board-replanner")
+    assert found.csps is not None
+    assert found.csps < 0.35
+    assert found.hit.value is not None
+    assert found.hit.value > 0.7
+    assert found.j_directed is not None
+    assert found.j_directed < 0.1
+    assert found.noise.value == 0  # the same text has the same answer
+
+
+def test_who_takes_nobody_for_operated_on_earns_nothing_in_family_d(scores: Scores) -> None:
+    by = css_by(of(scores, "board-blind-d"), lambda pair: pair.family)
+    assert (by["D"].value, by["D"].of > 0) == (0, True)
+    assert by["E"].value == 1
+
+
+def test_half_and_noisy_lie_between(scores: Scores) -> None:
+    half, noisy = (headline(scores, f"board-{name}") for name in ("half", "noisy"))
+    assert half.csps == 1
+    assert half.css.value is not None
+    assert 0.15 < half.css.value < 0.85
+    assert noisy.csps is not None
+    assert half.csps > noisy.csps > 0.3
+    assert noisy.j_directed is not None
+    assert 0 < noisy.j_directed < 0.95
+
+
+def test_every_eligible_pair_is_accounted_for(scores: Scores) -> None:
+    for edition in STUDY.editions:
+        rows = [p for p in scores.pairs if p.change == "active" and p.edition == edition]
+        books = bookkeeping([p for p in rows if p.unscored != "ineligible"])
+        assert books.eligible == books.noop + books.scored
+        assert books.rows_expected == books.scored * len(SYSTEMS)
+    # as printed, an answer is scored by its end state: those that never change earn by that
+    constant = of(scores, "board-constant", "v1")
+    assert vacuous(constant)
+
+
+def test_what_the_summary_kept_is_told_of_single_shot_and_sections_of_an_agent(
+    home: Path, scores: Scores
+) -> None:
+    kept = {
+        pair.saw_mutation
+        for pair in of(scores, "board-oracle")
+        if pair.change == "active" and pair.intervention.startswith("A") and pair.score is not None
+    }
+    assert kept == {True}
+    study = STUDY.model_copy(
+        update={"id": "agents", "settings": ("agent",), "systems": ("board-oracle",), "cap": 4,
+                "editions": ("twin",), "placebos": 0, "hard_placebos": 0}
+    )  # fmt: skip
+    ran(home, study)
+    found = score_board(home, study)
+    active = [p for p in found.pairs if p.change == "active" and p.unscored is None]
+    assert active
+    assert all((p.calls, p.steps, p.hit_cap, p.saw_mutation) == (5, 5, True, True) for p in active)
+    assert found.reads["board-oracle"]["overview"] == len({p.case for p in active}) + len(
+        [p for p in found.pairs if p.moved is not None]
+    )
+
+
+# ------------------------------------------------------------------ what a number rests on
+
+
+TWO = BoardStudy(id="two", systems=("board-oracle", "board-replanner"), editions=("twin",))
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two systems on two cases."""
+    place = tmp_path_factory.mktemp("two")
+    cohort_in(place / "cohort", ("SYN-BRE-0013", "SYN-NSC-0026"))
+    ran(place, TWO)
+    return place
+
+
+@pytest.fixture
+def copy(two: Path, tmp_path: Path) -> Path:
+    """The same, to be tampered with."""
+    place = tmp_path / "copy"
+    shutil.copytree(two, place)
+    return place
+
+
+def cell_of(home: Path, system: str, arm: str) -> Path:
+    """The run of a system on the first arm that is called so."""
+    return next(
+        folder
+        for folder, cell in cells.cells(home / "runs" / "two")
+        if cell.system == f"{system}@single_shot" and cell.arm.startswith(arm)
+    )
+
+
+def shown(scores: Scores) -> dict[tuple[str, int, int], str]:
+    """Table, row and column → the cell, of every table."""
+    return {
+        (table.id, n, m): f"{table.rows[n][0].text}: {cell.text} {cell.why} {cell.value}"
+        for table in board_tables(scores, draws=20)
+        for n, row in enumerate(table.rows)
+        for m, cell in enumerate(row)
+    }
+
+
+def test_without_a_cell_exactly_its_row_is_gone_and_no_number_of_another_system_changes(
+    copy: Path,
+) -> None:
+    before = score_board(copy, TWO)
+    counted = next(
+        pair
+        for pair in before.pairs
+        if pair.system == "board-replanner" and pair.score is not None and not pair.vacuous
+    )
+    gone = cell_of(copy, "board-replanner", f"twin:{counted.intervention}")
+    case, arm = gone.parents[1].name, gone.parent.name
+    shutil.rmtree(gone)
+    after = score_board(copy, TWO)
+    lost = Counter(before.pairs) - Counter(after.pairs)
+    assert not Counter(after.pairs) - Counter(before.pairs)
+    assert [(p.system, p.case, f"twin:{p.intervention}") for p in lost] == [
+        ("board-replanner", case, arm)
+    ]
+    old, new = shown(before), shown(after)
+    assert old.keys() == new.keys()
+    changed = {key for key in old if old[key] != new[key]}
+    assert any(key[0] == "board-headline" for key in changed)
+    assert changed
+    assert not [key for key in changed if old[key].startswith("board-oracle")]
+
+
+def test_without_the_original_every_pair_of_that_case_is_gone(copy: Path) -> None:
+    before = score_board(copy, TWO)
+    gone = cell_of(copy, "board-oracle", "original")
+    case = gone.parents[1].name
+    shutil.rmtree(gone)
+    lost = Counter(before.pairs) - Counter(score_board(copy, TWO).pairs)
+    assert {(p.system, p.case) for p in lost} == {("board-oracle", case)}
+    assert all(p.moved is not None or p.unscored for p in lost)
+
+
+def test_a_score_that_was_altered_is_refused_by_file_and_line(copy: Path) -> None:
+    score_board(copy, TWO)
+    path = cell_of(copy, "board-oracle", "twin:") / board_store.NAME
+    whole = path.read_text()
+    path.write_text(whole.replace('"score":1.0', '"score":0.0'))
+    with pytest.raises(JudgeError, match=r"scores\.jsonl, line 1 was altered"):
+        score_board(copy, TWO)
+    forged = board_store.Score.model_validate_json(whole)
+    assert forged.pair is not None
+    pair = forged.pair.model_copy(update={"score": 0.0})
+    sealed = forged.model_copy(update={"pair": pair}).sealed()
+    path.write_text(sealed.model_dump_json() + "\n")
+    with pytest.raises(JudgeError, match="that the rules do not give"):
+        score_board(copy, TWO)
+
+
+def test_traces_that_were_exchanged_are_refused(copy: Path) -> None:
+    score_board(copy, TWO)
+    one, other = (cell_of(copy, "board-oracle", arm) for arm in ("twin:", "original"))
+    held = (one / cells.TRACE).read_bytes()
+    (one / cells.TRACE).write_bytes((other / cells.TRACE).read_bytes())
+    (other / cells.TRACE).write_bytes(held)
+    with pytest.raises(RunError, match="another run than its cell"):
+        score_board(copy, TWO)
+
+
+def test_a_score_is_kept_once_and_a_persons_counts_where_rules_abstain(copy: Path) -> None:
+    score_board(copy, TWO)
+    score_board(copy, TWO)
+    folder = cell_of(copy, "board-oracle", "twin:")
+    (line,) = (folder / board_store.NAME).read_text().splitlines()
+    rule = board_store.Score.model_validate_json(line)
+    assert rule.pair is not None
+    abstained = rule.pair.model_copy(update={"score": None, "unscored": "judge_abstained"})
+    theirs = rule.pair.model_copy(update={"score": 0.5, "by": "human"})
+    scores = [
+        rule.model_copy(update={"pair": abstained}),
+        rule.model_copy(update={"by": "human", "pair": theirs}),
+    ]
+    assert board_store.settled(scores) == theirs
+    assert board_store.settled([rule, scores[1]]) == rule.pair
+
+
+# ------------------------------------------------------------------ registration
+
+
+def test_a_study_is_not_run_without_its_lock_and_not_on_what_was_changed_since(
+    home: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "home"
+    shutil.copytree(home / "cohort", place / "cohort")
+    study = STUDY.model_copy(update={"systems": ("board-oracle",)})
+    with pytest.raises(ChartproofError, match=r"board\.lock"):
+        board.run_board(place, study)
+    (place / "board.lock").write_text(locks.lock(place / "cohort").model_dump_json())
+    path = next((place / "cohort" / "packets").iterdir())
+    path.write_text(path.read_text().replace("Phone", "Fax"))
+    with pytest.raises(SpecError, match=rf"packets/{path.name} \(cohort\) changed"):
+        board.run_board(place, study)
+    assert not (place / "runs").exists()
+
+
+def test_what_was_run_without_a_lock_says_so_in_every_table(scores: Scores) -> None:
+    found: list[Table] = board_tables(scores, draws=20)
+    assert scores.unregistered
+    assert all(table.notes[0].startswith("UNREGISTERED") for table in found)
+    assert all("not reviewed by an oncologist" in " ".join(table.notes) for table in found)
+
+
+def test_packets_of_arms_are_named_by_digest_alone_and_what_they_are_lies_apart(
+    home: Path,
+) -> None:
+    names = [path.stem for path in (home / "packets" / "arms").iterdir()]
+    assert all(len(name) == 64 for name in names)
+    text = (home / "gold" / "arms" / "trial.jsonl").read_text()
+    assert all(name in text for name in names)
+    for path in (home / "packets" / "arms").iterdir():
+        assert "canary" not in path.read_text()
+
+
+def test_a_case_that_the_cohort_does_not_have_is_named(home: Path) -> None:
+    study = STUDY.model_copy(update={"cases": ("SYN-BRE-9999",)})
+    with pytest.raises(SpecError, match="SYN-BRE-9999"):
+        board.run_board(home, study, unregistered=True)
