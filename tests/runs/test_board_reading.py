@@ -14,6 +14,7 @@ from board.treatment import Treatment
 from chartproof.catalog.read import ROOT, parse_yaml
 from chartproof.interventions.catalogue import catalogue
 from chartproof.interventions.states import grid
+from chartproof.oncology.cohort import frozen, made, plan
 from chartproof.oncology.knowledge import knowledge
 from chartproof.oncology.render import rendered
 from chartproof.oncology.sections import section_texts
@@ -66,8 +67,7 @@ def lists_of(state: State) -> dict[str, set[str]]:
 STATES = [
     state
     for state in grid(catalogue())
-    # no text tells a later line without what went before it, nor the side of a transverse colon
-    if (state.line == 1 or state.prior) and state.facts.get("sidedness") != "left"
+    if state.line == 1 or state.prior  # no text tells a later line without what went before it
 ]
 
 
@@ -84,6 +84,20 @@ def test_the_plan_that_follows_from_a_packet_is_the_one_that_follows_from_the_pa
         read = TREATMENT.lists(WORDS.state(text))
         wanted = lists_of(state)
         assert {level: set(read[level]) for level in wanted} == wanted, (seed, state)
+
+
+def test_every_seventh_patient_of_the_cohort_is_read_from_the_packet_and_from_its_sections() -> (
+    None
+):
+    ids = [each.id for each in frozen().cases][::7]
+    small = plan().model_copy(update={"size": "small"})
+    for each in made(small, only=frozenset(ids)):
+        assert each.gold.state is not None
+        wanted = lists_of(each.gold.state)
+        shown = section_texts(each.text)
+        for text in (each.text, "\n---\n".join(shown[name] for name in READS)):
+            read = TREATMENT.lists(WORDS.state(text))
+            assert {level: set(read[level]) for level in wanted} == wanted, each.case.id
 
 
 def test_from_sections_the_same_is_read_as_from_the_whole_packet() -> None:
