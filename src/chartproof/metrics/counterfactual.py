@@ -4,8 +4,8 @@ A pair is one system's run on a case as it stands and its run on a counterfactua
 same attempt. The rules gave both references before any run, so that no judge is needed: where they
 differ the verdict has to flip, where they are the same it has to hold.
 
-Source: design/METRICS.md, *Counterfactual*; the paired design is that of the Causal Sensitivity
-Score, §2–4, with the recomputed verdict in the place of a judge.
+Source: the paired design of the Causal Sensitivity Score, §2–4, with the recomputed verdict in the
+place of a judge.
 """
 
 from collections.abc import Callable, Mapping, Sequence
