@@ -79,6 +79,11 @@ def test_a_pair_is_scored(
     assert not found.vacuous
 
 
+def test_what_an_item_tells_of_the_past_is_not_recommended() -> None:
+    for treatment in ("capecitabine after T-DM1", "Switch from T-DM1 to capecitabine"):
+        assert judged(HER2, answer("T-DM1"), answer(treatment)).score == 1
+
+
 def test_what_was_recommended_before_earns_nothing_for_being_added() -> None:
     had = answer("palliative: osimertinib", "palliative: carboplatin + pemetrexed")
     assert judged(EGFR, had, had).score == 0
@@ -121,6 +126,7 @@ def test_as_printed_an_exchange_is_some_dropped_and_a_vacuous_pair_is_right() ->
             "seems to name the change",
         ),
         (answer("T-DM1"), recommendations("T-DM1 has no place."), "prose and names"),
+        (answer("T-DM1"), answer("trastuzmab"), "'trastuzmab' may be a misspelling"),
     ],
 )
 def test_rules_abstain_where_they_cannot_be_trusted(

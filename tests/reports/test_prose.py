@@ -114,4 +114,6 @@ def test_a_clause_of_any_length_is_read_in_no_time() -> None:
 def test_a_name_after_what_was_done_is_past() -> None:
     assert is_past("FOLFOX after ")
     assert is_past("T-DM1 following neoadjuvant ")
-    assert not is_past("FOLFOX, then ")
+    assert is_past("Switch from ")
+    for before in ("FOLFOX, then ", "After surgery: ", "after resection, ", "switch from A to "):
+        assert not is_past(before)

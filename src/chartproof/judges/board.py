@@ -8,6 +8,7 @@ acknowledges, the rules abstain, and say why. To abstain is never to score 0.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from chartproof.errors import SpecError
@@ -19,10 +20,11 @@ from chartproof.oncology.matching import (
     met,
     named,
     parts_in,
+    systemic,
     that_count,
     time_of,
 )
-from chartproof.oncology.recognise import items_of, timing_of
+from chartproof.oncology.recognise import items_of, nearly, timing_of
 from chartproof.records.board import Consensus, Listed, Option, Timing
 from chartproof.records.intervention import ExpectedChange
 from chartproof.records.recommendation import Recommendation, Recommendations, Status
@@ -164,6 +166,13 @@ class _Pair:
             good = [each.option for each in _good(self.basis.after)]
             self.add = tuple(n for n in self.add if any(knowledge().belongs(o, n) for o in good))
 
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Drugs that are to be dropped, whatever class they were named by."""
+        known = knowledge()
+        of = (known.classes.get(name) or known.expand(name) for name in self.drop)
+        return systemic(each for names in of for each in names)
+
     @property
     def timed(self) -> bool:
         """Whether the score hangs on times."""
@@ -197,6 +206,8 @@ class _Pair:
             wanted: set[str] = set()
             for given in answer.items:
                 units = self._targets(given)
+                if given.status == "recommend" and (word := nearly(given.treatment, self.named)):
+                    raise _Abstains(f"{word!r} may be a misspelling of what was to be dropped.")
                 if given.said_otherwise and units:
                     raise _Abstains(f"{given.treatment!r} contradicts its status.")
                 if given.status == "recommend":

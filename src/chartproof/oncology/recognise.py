@@ -6,9 +6,10 @@ wins; what makes another drug of a name (`trastuzumab` before `deruxtecan`) is n
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from typing import get_args
 
 from chartproof.catalog.read import ROOT, read_yaml
@@ -20,6 +21,10 @@ from chartproof.records.naming import Naming
 _DASHES = "\\-‐-―−"
 _GAP = re.compile(rf"[\s{_DASHES}/_]+")
 _LINK = re.compile(rf"[\s{_DASHES}/+_]+(?:(?:and|plus|with)[\s{_DASHES}/+_]+)?")
+
+
+_SHORTEST, _ALIKE = 6, 0.85
+"""Letters of a name, and likeness, from which on a word may be a misspelling of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,33 @@ def recognised(text: str, *, item: bool = False) -> tuple[Named, ...]:
 def items_of(text: str, *, item: bool = True) -> tuple[str, ...]:
     """All that a text names, sorted."""
     return tuple(sorted(frozenset().union(*(n.items for n in recognised(text, item=item)))))
+
+
+def nearly(text: str, items: Collection[str]) -> str | None:
+    """A word of a text that is almost a name of one of these drugs, and no name of any."""
+    for word in re.findall(rf"[^\W\d_]{{{_SHORTEST},40}}", text.casefold()):
+        if _almost(word) & set(items):
+            return word
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _almost(word: str) -> frozenset[str]:
+    """Drugs of which a word may be a misspelling; none where it is the name of one."""
+    if items_of(word):
+        return frozenset()
+    names = _single_words()
+    close = get_close_matches(word, names, n=3, cutoff=_ALIKE)
+    return frozenset().union(*(names[name] for name in close))
+
+
+@cache
+def _single_words() -> dict[str, frozenset[str]]:
+    return {
+        surface.casefold(): of
+        for surface, of in surfaces().items()
+        if surface.isalpha() and len(surface) > _SHORTEST and len(of) == 1
+    }
 
 
 @cache

@@ -32,7 +32,7 @@ class Cues(Document):
         head: A heading at the begin of a line.
         under: Expression on the heading → what its lines say.
         resumed: What turns a treatment that was given into one that goes on.
-        past: Directly before a name inside an item, what makes it a thing of the past.
+        past: Up to a name inside an item, what makes it a thing of the past.
     """
 
     about: str

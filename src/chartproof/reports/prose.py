@@ -159,7 +159,7 @@ def _words() -> _Words:
         ),
         under=tuple((compiled(pattern), says) for pattern, says in cues.under.items()),
         resumed=compiled(rf"\b(?:{'|'.join(cues.resumed)})\b[^.;]{{0,25}}$"),
-        past=compiled(rf"(?<!\w)(?:{'|'.join(cues.past)})[\W_]+(?:\w+\W+){{0,2}}$"),
+        past=compiled(rf"(?<!\w)(?:{'|'.join(cues.past)})$"),
         cues=(
             cue("negated", cues.negated),
             cue("conditional", cues.conditional),
