@@ -91,6 +91,23 @@ def test_a_packet_tells_what_is_true_in_several_places() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("facts", "organs"),
+    [
+        ({"site": "rectum", "sidedness": "left"}, {"rectum"}),
+        ({"site": "colon", "sidedness": "right"}, {"ascending colon", "transverse colon"}),
+        ({"site": "colon", "sidedness": "left"}, {"sigmoid colon"}),
+        ({"site": "colon"}, {"ascending colon", "sigmoid colon", "transverse colon"}),
+    ],
+)
+def test_the_place_of_the_primary_is_that_of_the_state(
+    facts: dict[str, str], organs: set[str]
+) -> None:
+    state = patient(cancer="colorectal", M="M0", stage="II", **facts)
+    told = [rendered(state, seed=seed, size="small") for seed in range(24)]
+    assert {text.split("| Adenocarcinoma, ", 1)[1].split(" |", 1)[0] for text in told} == organs
+
+
 def test_a_latent_result_is_told_in_its_report_alone() -> None:
     state = patient(
         cancer="nsclc", EGFR="mutated", ALK="negative", PDL1=20, histology="nonsquamous"

@@ -82,7 +82,9 @@ class _Story:
         self.sex: Sex = self.dice.pick("sex", self.of.sexes)
         self.setting = self.known.setting(state) or "localized"
         self.organ: Organ = self.dice.pick(
-            "organ", [o for o in self.of.organs if self._fits(o)] or self.of.organs
+            "organ",
+            [o for o in self.of.organs if self._fits(o)]
+            or [o for o in self.of.organs if self._may_be(o)],
         )
         self.diagnosis = self.dice.pick("diagnosis name", self.of.diagnoses)
         self.operation: Operation = next(o for o in self.of.operations if self._fits(o))
@@ -92,6 +94,11 @@ class _Story:
         return all(
             str(self.state.facts.get(name)) == str(wanted) for name, wanted in what.when.items()
         )
+
+    def _may_be(self, organ: Organ) -> bool:
+        """Whether nothing that the state tells speaks against it."""
+        told = self.state.facts
+        return all(name not in told or told[name] == is_ for name, is_ in organ.when.items())
 
     # words
 
