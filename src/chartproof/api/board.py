@@ -31,7 +31,7 @@ from chartproof.judges.board import Basis, judged
 from chartproof.judges.board_store import Score
 from chartproof.judges.consensus import covered
 from chartproof.judges.movement import distance, moved
-from chartproof.judges.version import code
+from chartproof.judges.version import board_code
 from chartproof.leaderboards.sensitivity import tables
 from chartproof.metrics.interval import DRAWS
 from chartproof.oncology.cohort import BoardCohort, read_cohort, read_gold
@@ -436,7 +436,9 @@ class _Scorer:
         """Of all on which a score rests."""
         ours = (before.cell.trace, answer.cell.trace)
         gold = self.case.gold.model_dump(mode="json")
-        return digest([ours, arm.model_dump(mode="json"), gold, code(), self.case.catalogue.digest])
+        return digest(
+            [ours, arm.model_dump(mode="json"), gold, board_code(), self.case.catalogue.digest]
+        )
 
     def _scored(self, row: Pair, arm: StudyArm, before: _Answer, after: _Answer) -> Pair:
         told: dict[str, object] = {
@@ -454,7 +456,8 @@ class _Scorer:
         told["distance"] = distance(before.read, after.read)
         if arm.change != "active":
             if told["moved"] is None:
-                told["unscored"] = "judge_parse"
+                read = before.read.unparsed is None and after.read.unparsed is None
+                told["unscored"] = "judge_abstained" if read else "judge_parse"
             return row.model_copy(update=told)
         expected = self.case.expected(arm)
         found = judged(
@@ -525,7 +528,7 @@ class _Scorer:
         else:
             row = _covered(row, answer.read, consensus)
         gold = self.case.gold.model_dump(mode="json")
-        basis = digest([answer.cell.trace, gold, code()])
+        basis = digest([answer.cell.trace, gold, board_code()])
         board_store.keep(answer.folder, Score(basis=basis, by="rule", coverage=row))
         yield row
 
@@ -540,6 +543,8 @@ def _covered(row: Coverage, answer: Recommendations, consensus: Consensus) -> Co
             "tacit_hit": found.tacit_hit,
             "refusal": found.refusal,
             "refusal_hit": found.refusal_hit,
+            "recommended": None if found.unscored else found.recommended,
+            "recommended_refused": None if found.unscored else found.recommended_refused,
             "unscored": found.unscored,
         }
     )

@@ -22,7 +22,9 @@ PACKAGE = Path(str(files("chartproof")))
 SHIPPED: Mapping[str, tuple[str, ...]] = {
     "prompts": ("catalog/prompts/board-*.md",),
     "scorer": (
+        "catalog/board/cues.yaml",
         "catalog/board/knowledge.yaml",
+        "catalog/board/names.yaml",
         "judges/*.py",
         "judges/*.yaml",
         "metrics/*.py",
