@@ -1,7 +1,7 @@
 """Invented patients after a CT, their charts, and a way to question an investigator in-process."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.schema import tables
 from chartproof.chart.store import Store
+from chartproof.records.policy import Policy
 from chartproof.records.trace import Event
 from chartproof.runs.confinement import Confinement, confinement
 from chartproof.tools.gateway import Gateway
@@ -165,9 +166,13 @@ def asked(charted: Callable[[Person], Path]) -> Callable[..., Seen]:
     """Question a habit about a patient, in this process. `through` alters the tools' answers."""
 
     def ask(
-        person: Person, question: str, habit: str = "careful", through: Filter = lambda text: text
+        person: Person,
+        question: str,
+        habit: str = "careful",
+        through: Filter = lambda text: text,
+        corpus: Mapping[str, Policy] | None = None,
     ) -> Seen:
-        with opened(charted(person)) as (gateway, events):
+        with opened(charted(person), corpus) as (gateway, events):
             desk = Desk(
                 question,
                 {spec["name"] for spec in gateway.specs()},
@@ -179,10 +184,12 @@ def asked(charted: Callable[[Person], Path]) -> Callable[..., Seen]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Gateway, list[Event]]]:
+def opened(
+    path: Path, corpus: Mapping[str, Policy] | None = None
+) -> Iterator[tuple[Gateway, list[Event]]]:
     events: list[Event] = []
     with Chart.open(path) as chart:
-        yield Gateway(chart, policies(), events.append, clock=None), events
+        yield Gateway(chart, corpus or policies(), events.append, clock=None), events
 
 
 @pytest.fixture(scope="module")

@@ -244,7 +244,7 @@ def paired(labels: Iterable[Label], runs: Mapping[str, Sequence[Scored]]) -> Ite
         answered = [_scored(name, label, give(label)) for label in known]
         yield from _pair_figures(name, answered, wanted)
     yield from _pair_figures(BLIND, runs[BLIND], (NONE, "", ALL))
-    # a policy is in a document, not in the chart: a system may know its definitions by heart
+    # careful reads the figures of what governs; another edition's provisions it does not know
     charted = pairs(runs["careful"], lambda run: run.arm.startswith(TWIN)).scored
     for metric, score in (("flip score", flip_score), ("hold score", hold_score)):
         got = score(charted).value

@@ -16,7 +16,7 @@ from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.errors import ChartError, ChartproofError, RunError
 from chartproof.judges import store as grades
-from chartproof.records.case import Case
+from chartproof.records.case import POLICY, Case
 from chartproof.records.policy import Policy
 from chartproof.records.proof import Fault, Verified
 from chartproof.records.trace import Started, digest
@@ -289,10 +289,10 @@ class _Charts:
 @contextmanager
 def _cut(case: Case, arm: str, store: Path, why: ChartError) -> Generator[Chart]:
     """A chart that is gone, cut again in a place of its own."""
-    if arm != "factual":
+    if arm != "factual" and not arm.startswith(POLICY):
         raise ChartError(
             f"{why.what} An edited chart is not cut again here.",
-            remedy="Build the cases again with `chartproof cases build`.",
+            remedy="Make the arms again with `chartproof cases twins`.",
         )
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "chart"

@@ -1,5 +1,6 @@
 """Did kidney injury follow the CT of this admission?"""
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from auditor.knowledge import coded, known, pattern
 from auditor.people import encounters, patient
 from auditor.reading import Answer, Row
 from auditor.studies import order_of, studies
-from auditor.window import Chart, Window, dialysis_evidence, judge, labile
+from auditor.window import Chart, Rise, Window, dialysis_evidence, judge, labile
 
 if TYPE_CHECKING:
     from auditor.habits import Careful
@@ -25,7 +26,7 @@ def investigate(habit: "Careful") -> Conclusion:
     if chart is None:
         return Conclusion(LACK, 0.6, "The admission in question is not in the record", ())
     times, source, unknown = scan_times(habit, chart)
-    policies(habit)
+    chart.rise = policies(habit)
     if not times:
         kidney_sentences(habit, chart, None)
         _without_window(habit, chart)
@@ -240,7 +241,7 @@ def describe(habit: "Careful", chart: Chart, w: Window) -> None:
                       "mg/dL", *_ckd(chart.kidney), *_who(chart))  # fmt: skip
         else:
             draft.say("No tier of the baseline is available", chart.labs)
-    _describe_window(habit, chart.labs, w)
+    _describe_window(habit, chart, chart.labs, w)
     draft.head("Limits")
     _nephrotoxic(habit, w)
 
@@ -263,7 +264,7 @@ def _nephrotoxic(habit: "Careful", w: Window) -> None:
                         "hypotension was not assessed", answer)  # fmt: skip
 
 
-def _describe_window(habit: "Careful", labs: Answer, w: Window) -> None:
+def _describe_window(habit: "Careful", chart: Chart, labs: Answer, w: Window) -> None:
     draft = habit.draft
     draft.head("The 48 hours after the scan")
     until = w.scan + 48 * HOUR
@@ -277,8 +278,9 @@ def _describe_window(habit: "Careful", labs: Answer, w: Window) -> None:
         base_rows: list[Row] = [row for _, v, row in w.tier1 if v == w.baseline][:1]
         if not base_rows and w.tier2:
             base_rows = [w.tier2[2]]
-        draft.say(f"The thresholds are {w.baseline + Decimal('0.3')} mg/dL (baseline + 0.3) and "
-                  f"{(w.baseline * Decimal('1.5')).normalize():f} mg/dL (1.5 x baseline)",
+        rise = chart.rise
+        draft.say(f"The thresholds are {w.baseline + rise.by} mg/dL (baseline + {rise.by}) and "
+                  f"{(w.baseline * rise.times).normalize():f} mg/dL ({rise.times} x baseline)",
                   base_rows or labs)  # fmt: skip
         peak = max(w.post, key=lambda v: v[1])
         draft.say(f"The peak is {peak[1]} mg/dL at {at(peak[0])}", peak[2])
@@ -314,12 +316,18 @@ def _who(chart: Chart) -> list[Source]:
     return [chart.person.row] if chart.person.row else []
 
 
-def policies(habit: "Careful") -> None:
-    """Read what governs the question."""
+def policies(habit: "Careful") -> Rise:
+    """Read what governs the question, and what it counts as a rise."""
     habit.draft.head("Standards")
-    aki = habit.consult(
-        ("KDIGO acute kidney injury creatinine rise baseline", r"kdigo.aki", r"0\.3 mg")
+    query, plain = "KDIGO acute kidney injury creatinine rise baseline", Rise()
+    by, times = habit.stated(
+        query,
+        r"kdigo.aki",
+        r"rises by at least (\d+\.?\d*) mg/dL",
+        r"rises to at least (\d+\.?\d*) times baseline",
     )
+    rise = Rise(Decimal(by[1]) if by else plain.by, Decimal(times[1]) if times else plain.times)
+    aki = habit.consult((query, r"kdigo.aki", rf"{re.escape(str(rise.by))} mg"))
     if aki:
         habit.draft.say("The KDIGO digest states the creatinine criteria that are applied here",
                         lines(aki))  # fmt: skip
@@ -333,3 +341,4 @@ def policies(habit: "Careful") -> None:
     if chronic:
         habit.draft.say("Categories of chronic kidney disease follow the KDIGO digest",
                         lines(chronic))  # fmt: skip
+    return rise

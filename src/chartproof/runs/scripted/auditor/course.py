@@ -44,6 +44,19 @@ class Visit:
         return max(found, default=None)
 
 
+@dataclass(frozen=True)
+class Worsening:
+    """What of a decline counts: the share of eGFR that is lost, over so many days at least."""
+
+    percent: int = 25
+    days: int = 90
+
+    @property
+    def left(self) -> Decimal:
+        """The share of eGFR that is left, at most."""
+        return 1 - Decimal(self.percent) / 100
+
+
 @dataclass
 class Course:
     """All admissions in order, and what was searched."""
@@ -57,6 +70,7 @@ class Course:
     icu: Answer
     weights: Answer
     all_values: list[Value]
+    worsening: Worsening = field(default_factory=Worsening)
 
     @property
     def usable(self) -> list[Visit]:

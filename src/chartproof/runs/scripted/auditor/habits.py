@@ -6,7 +6,7 @@ A habit is a manner, never a memory: none knows which case it is in or what othe
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -57,22 +57,43 @@ class Careful:
         """
         found: list[Row] = []
         for query, name, bearing in wanted:
-            hits = self.desk.ask("policy_search", query=query)
-            documents = list(dict.fromkeys(_document(row) for row in hits.rows))
-            documents.sort(key=lambda document: not re.search(name, document))
-            for document in documents[:3]:
-                read = self.desk.ask("policy_read", document=document)
-                if _out_of_force(read.rows):
-                    continue
+            for _, rows in self._in_force(query, name):
                 hits_here = [
                     row
-                    for row in read.rows
+                    for row in rows
                     if row.line and re.search(bearing, row.text("text", "line"), re.IGNORECASE)
                 ]
                 if hits_here:
                     found += hits_here[:2]
                     break
         return found
+
+    def stated(self, query: str, name: str, *patterns: str) -> list[re.Match[str] | None]:
+        """What the document that governs says: the first line that fits each expression.
+
+        Args:
+            query: What to search for, as in `consult`.
+            name: The body and subject as they stand in the document's name.
+            patterns: With groups for what is to be known. None stands for what is not stated.
+        """
+        for document, rows in self._in_force(query, name):
+            if re.search(name, document):
+                text = [row.text("text", "line") for row in rows]
+                return [
+                    next((hit for line in text if (hit := re.search(each, line))), None)
+                    for each in patterns
+                ]
+        return [None for _ in patterns]
+
+    def _in_force(self, query: str, name: str) -> Iterator[tuple[str, tuple[Row, ...]]]:
+        """The first documents that a search finds, those looked for by name first; read whole."""
+        hits = self.desk.ask("policy_search", query=query)
+        documents = list(dict.fromkeys(_document(row) for row in hits.rows))
+        documents.sort(key=lambda document: not re.search(name, document))
+        for document in documents[:3]:
+            rows = self.desk.ask("policy_read", document=document).rows
+            if not _out_of_force(rows):
+                yield document, rows
 
     def settle(self, conclusion: Conclusion) -> Conclusion:
         """Stand by what the investigation found."""
@@ -133,6 +154,10 @@ class PolicyBlind(Careful):
     def consult(self, *wanted: tuple[str, str, str]) -> list[Row]:  # noqa: ARG002
         """Go without."""
         return []
+
+    def stated(self, query: str, name: str, *patterns: str) -> list[re.Match[str] | None]:  # noqa: ARG002
+        """Know the definitions by heart."""
+        return [None for _ in patterns]
 
 
 class Fabricator(Careful):

@@ -1,7 +1,7 @@
 """Did the patient receive a CT or MRI during this ICU stay?"""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from auditor.draft import AMBIGUOUS, DAY, HOUR, LACK, NO, YES, Conclusion, at, lines
@@ -66,6 +66,8 @@ class Stream:
     found: list[Study]
     events: Answer
     charted: list[Row]
+    before: timedelta = DAY
+    """How long before the stay an order may have been placed that a study of the stay answers."""
 
     def within(self, time: datetime | None) -> bool:
         """Whether a time lies in the stay."""
@@ -87,7 +89,7 @@ def investigate(habit: "Careful") -> Conclusion:
     """Follow the question."""
     desk, draft = habit.desk, habit.draft
     draft.title = "Cross-sectional imaging in the ICU stay"
-    policies(habit)
+    before = policies(habit)
     draft.head("The stay")
     listed, stays = encounters(desk, "icu")
     stays = [s for s in stays if s.hadm_id == str(desk.question.hadm_id)]
@@ -99,6 +101,7 @@ def investigate(habit: "Careful") -> Conclusion:
             LACK, 0.9, "Without the window of the stay nothing can be placed in it", (listed,)
         )
     stream = gather(habit, own[0], stays, listed)
+    stream.before = before
     label(habit, stream)
     describe(habit, stream)
     return conclude(habit, stream)
@@ -288,7 +291,11 @@ def _prior_order(stream: Stream, study: Study) -> Order | None:
     assert begins is not None
     before = [s for s in stream.found if s.sectional and s.time is not None and s.time < begins]
     for order in stream.all_orders:
-        if not order.of_class or order.time is None or not begins - DAY <= order.time < begins:
+        if (
+            not order.of_class
+            or order.time is None
+            or not begins - stream.before <= order.time < begins
+        ):
             continue
         own = {"CT Scan": "ct", "MRI": "mr"}.get(order.subtype, study.kind)
         ended = order.discontinued.time("ordertime") if order.discontinued else None
@@ -381,13 +388,18 @@ def describe(habit: "Careful", stream: Stream) -> None:
         draft.say("No CT or MRI procedure event was charted in the stay", stream.events)
 
 
-def policies(habit: "Careful") -> None:
-    """Read what governs the question."""
+def policies(habit: "Careful") -> timedelta:
+    """Read what governs the question, and how long before the stay an order counts."""
     draft = habit.draft
     draft.head("Standards")
+    query = "imaging receipt adjudication protocol class orders"
+    (told,) = habit.stated(
+        query, r"imaging.receipt", r"within the (\d+) (h|minutes) before ICU arrival"
+    )
+    before = DAY if told is None else int(told[1]) * (HOUR if told[2] == "h" else HOUR / 60)
     protocol = habit.consult(
         (
-            "imaging receipt adjudication protocol class orders",
+            query,
             r"imaging.receipt",
             r"confirming report is|^Class orders",
         )
@@ -404,3 +416,4 @@ def policies(habit: "Careful") -> None:
     if practice:
         draft.say("An order is no evidence that an examination was performed; the report is",
                   lines(practice))  # fmt: skip
+    return before

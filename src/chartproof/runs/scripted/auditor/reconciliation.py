@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from auditor.draft import AMBIGUOUS, DAY, LACK, NO, YES, Conclusion, Source, at, lines
+from auditor.draft import AMBIGUOUS, DAY, HOUR, LACK, NO, YES, Conclusion, Source, at, lines
 from auditor.drugs import Drug, of_name, reasons
 from auditor.intents import Told, about, told
 from auditor.knowledge import pattern
@@ -23,6 +23,8 @@ class Sources:
     admission: Stay
     ed: Stay | None
     recorded: Answer | None
+    hours: int
+    """A drug that was given in so many hours before discharge was meant to go on."""
     administered: Answer | None = None
     emar: Answer | None = None
     orders: Answer | None = None
@@ -59,12 +61,12 @@ def investigate(habit: "Careful") -> Conclusion:
     """Follow the question."""
     desk, draft = habit.desk, habit.draft
     draft.title = "Reconciliation of the discharge medications"
-    policies(habit)
+    hours = policies(habit)
     _, admissions = encounters(desk, "admission")
     admission = next((a for a in admissions if a.hadm_id == str(desk.question.hadm_id)), None)
     if admission is None:
         return Conclusion(LACK, 0.6, "The admission in question is not in the record")
-    sources = gather(habit, admission)
+    sources = gather(habit, admission, hours)
     describe(habit, sources)
     missing = _missing(habit, sources)
     if missing is not None:
@@ -74,19 +76,23 @@ def investigate(habit: "Careful") -> Conclusion:
     return conclude(found, sources)
 
 
-def gather(habit: "Careful", admission: Stay) -> Sources:
-    """Collect the lists."""
+def gather(habit: "Careful", admission: Stay, hours: int) -> Sources:
+    """Collect the lists; of administrations those of the last hours."""
     desk = habit.desk
     hadm_id = desk.question.hadm_id
     _, visits = encounters(desk, "ed")
     ed = next((v for v in visits if v.hadm_id == admission.hadm_id), None)
     recorded = desk.ask("home_medications", stay_id=int(ed.stay_id)) if ed else None
-    sources = Sources(admission, ed, recorded)
+    sources = Sources(admission, ed, recorded, hours)
     ends = admission.ends
     if ends is not None:
-        window = {"since": ends - DAY, "until": ends + DAY / 1440}
-        sources.administered = desk.ask("administrations", hadm_id=hadm_id, **window)
-        sources.orders = desk.ask("medication_orders", hadm_id=hadm_id, **window)
+        until = ends + HOUR / 60
+        sources.administered = desk.ask(
+            "administrations", hadm_id=hadm_id, since=ends - hours * HOUR, until=until
+        )
+        sources.orders = desk.ask(
+            "medication_orders", hadm_id=hadm_id, since=ends - DAY, until=until
+        )
     sources.emar = sources.administered
     if sources.administered is None or not sources.administered.rows:
         sources.emar = desk.ask("administrations", hadm_id=hadm_id)
@@ -213,7 +219,7 @@ def _omission(s: Sources, drug: Drug) -> Difference | None:  # noqa: PLR0911  on
     disputed = both and (drug.name in s.in_recon) != (drug.name in s.in_note)
     given = s.given.get(drug.name, [])
     if high and given and not disputed:
-        why = "given in the last 24 h, not on the list, no text"
+        why = f"given in the last {s.hours} h, not on the list, no text"
         return Difference(drug, "omission", "high", why, (*rows, *given[:1]))
     if disputed and not high and not given:
         return Difference(drug, "omission", "trivial", "on one home list alone", rows)
@@ -345,7 +351,7 @@ def describe(habit: "Careful", s: Sources) -> None:
         marks = [m for e in s.in_note.values() for m in lines(list(e.rows))]
         draft.say(f"Medications on Admission of the note names {len(s.in_note)} drugs", marks[:12])
     if ends is not None and s.administered is not None:
-        window = f"the last 24 h, from {at(ends - DAY)} to {at(ends)}"
+        window = f"the last {s.hours} h, from {at(ends - s.hours * HOUR)} to {at(ends)}"
         rows = [rows[-1] for rows in s.given.values()]
         if rows:
             draft.say(f"{len(s.given)} drugs were given in {window}", rows[:12])
@@ -391,13 +397,14 @@ def report(habit: "Careful", found: list[Difference], s: Sources) -> None:
                   held[0].sentence.marks)  # fmt: skip
 
 
-def policies(habit: "Careful") -> None:
-    """Read what governs the question."""
+def policies(habit: "Careful") -> int:
+    """Read what governs the question, and how many hours before discharge a dose counts."""
     draft = habit.draft
     draft.head("Standards")
+    goal = "national patient safety goal accurate medication information discrepancies"
+    (told,) = habit.stated(goal, r"tjc.npsg.03", r"last-(\d+) h window of administrations")
     for query, document, bearing, says in (
-        ("national patient safety goal accurate medication information discrepancies",
-         r"tjc.npsg.03", r"high[- ]significance|omission",
+        (goal, r"tjc.npsg.03", r"high[- ]significance|omission",
          "The national goal on medication information says which differences count"),
         ("discharge planning medical information transfer", r"cms.discharge", r"medica",
          "The discharge rule asks that necessary medical information goes along"),
@@ -405,3 +412,4 @@ def policies(habit: "Careful") -> None:
         found = habit.consult((query, document, bearing))
         if found:
             draft.say(says, lines(found))
+    return int(told[1]) if told else 24

@@ -5,7 +5,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from auditor.course import Course, Visit, already_lost, belongs, code_of, gather
+from auditor.course import Course, Visit, Worsening, already_lost, belongs, code_of, gather
 from auditor.draft import AMBIGUOUS, DAY, LACK, NO, YES, Conclusion, Source, at, lines
 from auditor.knowledge import coded, known, pattern
 from auditor.reading import Row
@@ -20,8 +20,9 @@ def investigate(habit: "Careful") -> Conclusion:
     """Follow the question."""
     draft = habit.draft
     draft.title = "Course of renal function"
-    policies(habit)
+    worsening = policies(habit)
     course = gather(habit)
+    course.worsening = worsening
     describe(habit, course)
     return conclude(habit, course)
 
@@ -44,11 +45,11 @@ def conclude(habit: "Careful", course: Course) -> Conclusion:  # noqa: PLR0911  
         return Conclusion(
             YES, 0.92, "Kidney replacement therapy began in the course", tuple(onset[:3])
         )
-    if len(usable) < 2 or _span(usable) < 90:
+    if len(usable) < 2 or _span(usable) < course.worsening.days:
         why = (
             "Fewer than two admissions have a usable baseline"
             if len(usable) < 2
-            else "All usable admissions lie within 90 days"
+            else f"All usable admissions lie within {course.worsening.days} days"
         )
         return Conclusion(LACK, 0.92, why, (course.labs,), leaning=NO)
     first, last = usable[0], usable[-1]
@@ -57,8 +58,9 @@ def conclude(habit: "Careful", course: Course) -> Conclusion:  # noqa: PLR0911  
     ratio = last.egfr / first.egfr
     rows = (first.base[2], last.base[2])
     change = f"eGFR went from {first.egfr} to {last.egfr} mL/min/1.73 m2, {_percent(ratio)}"
-    delta = ratio <= Decimal("0.75") and category(last.egfr) > category(first.egfr)
-    low = [v for v in usable[-2:] if v.egfr and v.egfr <= Decimal("0.75") * first.egfr]
+    left = course.worsening.left
+    delta = ratio <= left and category(last.egfr) > category(first.egfr)
+    low = [v for v in usable[-2:] if v.egfr and v.egfr <= left * first.egfr]
     sustained = len(usable) < 3 or len(low) == 2
     if _unresolved(course) and not (delta and sustained):
         return Conclusion(
@@ -67,9 +69,11 @@ def conclude(habit: "Careful", course: Course) -> Conclusion:  # noqa: PLR0911  
         )  # fmt: skip
     if delta and sustained:
         return Conclusion(
-            YES, 0.93 if ratio < Decimal("0.7") else 0.85, f"{change} with a lower G category, "
-            "and the change is sustained", rows,
-            doubts=() if ratio < Decimal("0.7") else ("the decline is close to 25 %",),
+            YES, 0.93 if ratio < left - Decimal("0.05") else 0.85,
+            f"{change} with a lower G category, and the change is sustained", rows,
+            doubts=()
+            if ratio < left - Decimal("0.05")
+            else (f"the decline is close to {course.worsening.percent} %",),
         )  # fmt: skip
     return _undecided(habit, course, ratio, change, delta)
 
@@ -92,7 +96,7 @@ def _undecided(
     if rise and not flat and _concordant(last.egfr, staged[-1].stage):
         return Conclusion(
             YES, 0.8, "The coded stage rose and the last eGFR agrees with it", (*rows, *code_rows),
-            doubts=("the decline alone is below 25 %",),
+            doubts=(f"the decline alone is below {course.worsening.percent} %",),
         )  # fmt: skip
     new3 = _new_stage3(course.visits)
     if (rise and flat) or (new3 and last.egfr >= 60):
@@ -113,7 +117,8 @@ def _undecided(
             leaning=YES,
         )  # fmt: skip
     return Conclusion(
-        NO, 0.85, f"{change}: below the threshold of 25 % with a lower category", rows,
+        NO, 0.85, f"{change}: below the threshold of {course.worsening.percent} % with a lower "
+        "category", rows,
         doubts=("a decline below the threshold is on record",),
     )  # fmt: skip
 
@@ -298,13 +303,13 @@ def _describe_rest(habit: "Careful", course: Course) -> None:
     first, last = usable[0], usable[-1]
     assert first.egfr is not None
     assert last.egfr is not None
-    low = [v for v in usable[-2:] if v.egfr and v.egfr <= Decimal("0.75") * first.egfr]
+    low = [v for v in usable[-2:] if v.egfr and v.egfr <= course.worsening.left * first.egfr]
     held = len(low) == 2 or (len(usable) == 2 and low == [last])
     state = "sustained" if held else "not sustained"
     draft.say(
         f"From the first to the last usable admission, {_span(usable)} days apart, eGFR went from "
         f"{first.egfr} to {last.egfr} mL/min/1.73 m2, {_percent(last.egfr / first.egfr)}; a fall "
-        f"by 25 % is {state}",
+        f"by {course.worsening.percent} % is {state}",
         first.base[2],
         last.base[2],
     )
@@ -323,13 +328,23 @@ def _describe_rest(habit: "Careful", course: Course) -> None:
             draft.say("Its discharge summary gives no reason", turn.note.answer)
 
 
-def policies(habit: "Careful") -> None:
-    """Read what governs the question."""
-    draft = habit.draft
+def policies(habit: "Careful") -> Worsening:
+    """Read what governs the question, and what it counts as worsening."""
+    draft, plain = habit.draft, Worsening()
     draft.head("Standards")
+    progression = "KDIGO chronic kidney disease progression GFR category fall"
+    fall, apart = habit.stated(
+        progression,
+        r"kdigo.ckd",
+        r"at least (\d+) % with a drop of category is worsening",
+        r"lie at least (\d+) days apart",
+    )
+    worsening = Worsening(
+        int(fall[1]) if fall else plain.percent, int(apart[1]) if apart else plain.days
+    )
     for query, document, bearing, says in (
-        ("KDIGO chronic kidney disease progression GFR category fall", r"kdigo.ckd", r"25 ?%",
-         "Worsening is a fall of eGFR by at least 25 % with a lower category"),
+        (progression, r"kdigo.ckd", rf"{worsening.percent} ?%",
+         f"Worsening is a fall of eGFR by at least {worsening.percent} % with a lower category"),
         ("CKD-EPI 2021 creatinine equation", r"ckd.epi", r"142", "The equation is CKD-EPI 2021"),
         ("KDIGO acute kidney injury creatinine criteria", r"kdigo.aki", r"1\.5",
          "An acute injury is told apart by a rise to 1.5 times the baseline"),
@@ -337,3 +352,4 @@ def policies(habit: "Careful") -> None:
         found = habit.consult((query, document, bearing))
         if found:
             draft.say(says, lines(found))
+    return worsening

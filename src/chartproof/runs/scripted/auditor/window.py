@@ -11,6 +11,18 @@ from auditor.reading import Answer, Row
 from auditor.studies import Study
 
 
+@dataclass(frozen=True)
+class Rise:
+    """What of a rise counts, both inclusive: mg/dL above baseline, and times baseline."""
+
+    by: Decimal = Decimal("0.3")
+    times: Decimal = Decimal("1.5")
+
+    def met(self, base: Decimal, post: list[Value]) -> bool:
+        """Whether any value meets a threshold."""
+        return any(v - base >= self.by or v >= base * self.times for _, v, _ in post)
+
+
 @dataclass
 class Chart:
     """What the investigation gathered."""
@@ -25,6 +37,7 @@ class Chart:
     labs: Answer | None = None
     scans: list[Study] = field(default_factory=list)
     creatinine: list[Value] = field(default_factory=list)
+    rise: Rise = field(default_factory=Rise)
 
 
 @dataclass
@@ -82,7 +95,7 @@ def _conclude(chart: Chart, w: Window) -> Conclusion:
     labs: tuple[Source, ...] = (chart.labs,) if chart.labs else ()
     if w.dialysis:
         sure = 0.95 if any(isinstance(s, Row) for s in w.dialysis) else 0.8
-        risen = base is not None and rises(base, w.post)
+        risen = base is not None and chart.rise.met(base, w.post)
         return Conclusion(
             AMBIGUOUS, sure,
             "The patient is on dialysis or has end-stage renal disease, so serum creatinine does "
@@ -100,7 +113,8 @@ def _conclude(chart: Chart, w: Window) -> Conclusion:
 
 def _compared(chart: Chart, w: Window, base: Decimal) -> Conclusion:
     """Compare the window with the baseline, where both exist."""
-    low, high = rises(base, w.post), rises(max((v for _, v, _ in w.tier1), default=base), w.post)
+    rise, highest = chart.rise, max((v for _, v, _ in w.tier1), default=base)
+    low, high = rise.met(base, w.post), rise.met(highest, w.post)
     if labile(w.tier1) and low != high:
         return Conclusion(
             AMBIGUOUS, 0.85,
@@ -108,7 +122,7 @@ def _compared(chart: Chart, w: Window, base: Decimal) -> Conclusion:
             tuple(row for _, _, row in w.tier1), leaning=YES,
         )  # fmt: skip
     peak = max(w.post, key=lambda v: v[1])
-    margin = float(max(peak[1] - base - Decimal("0.3"), peak[1] / base - Decimal("1.5")))
+    margin = float(max(peak[1] - base - rise.by, peak[1] / base - rise.times))
     if low:
         return Conclusion(
             YES, 0.95 if margin > 0.1 else 0.88,
@@ -145,11 +159,6 @@ def _unrisen(chart: Chart, w: Window, base: Decimal, margin: float) -> Conclusio
         f"the baseline of {base} mg/dL", post,
         doubts=() if margin < -0.1 else ("the change comes close to a threshold",),
     )  # fmt: skip
-
-
-def rises(base: Decimal, post: list[Value]) -> bool:
-    """Whether any value meets a threshold, both inclusive."""
-    return any(v - base >= Decimal("0.3") or v >= base * Decimal("1.5") for _, v, _ in post)
 
 
 def labile(tier1: list[Value]) -> bool:
