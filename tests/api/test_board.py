@@ -29,10 +29,12 @@ from chartproof.oncology.cohort import COHORT, GOLD, made, plan
 from chartproof.oncology.knowledge import knowledge
 from chartproof.records.board import Cohort
 from chartproof.records.board_study import BoardStudy
+from chartproof.records.record import CANARY
 from chartproof.records.sensitivity import Pair
 from chartproof.records.table import Table
 from chartproof.runs import cells
 from chartproof.runs.board import Board
+from chartproof.runs.systems import boards
 
 SYSTEMS = tuple(HABITS)
 STUDY = BoardStudy(id="trial", systems=SYSTEMS, editions=("v1", "v2", "twin"))
@@ -351,15 +353,23 @@ def test_what_was_run_without_a_lock_says_so_in_every_table(scores: Scores) -> N
     assert all("not reviewed by an oncologist" in " ".join(table.notes) for table in found)
 
 
-def test_packets_of_arms_are_named_by_digest_alone_and_what_they_are_lies_apart(
-    home: Path,
-) -> None:
-    names = [path.stem for path in (home / "packets" / "arms").iterdir()]
-    assert all(len(name) == 64 for name in names)
-    text = (home / "gold" / "arms" / "trial.jsonl").read_text()
-    assert all(name in text for name in names)
-    for path in (home / "packets" / "arms").iterdir():
-        assert "canary" not in path.read_text()
+def test_what_a_system_is_given_tells_neither_the_arm_nor_the_answer(two: Path) -> None:
+    packets = list((two / "packets" / "arms").iterdir())
+    assert all(len(path.stem) == 64 for path in packets)
+    index = (two / "gold" / "arms" / "two.jsonl").read_text()
+    assert CANARY in index
+    assert all(path.stem in index for path in packets)
+    arms = {arm.name for arm in board_arms.known(two, "two") if arm.packet}
+    answer = board.prompt("board-answer-v1")
+    prompts = [board.prompt(f"board-{name}-v1") for name in ("summary", "recommend", "agent")]
+    beside = boards(knowledge().exported()).given.values()
+    given = [path.read_text() for path in packets]
+    given += [*prompts, answer, *(each.decode() for each in beside)]
+    for text in given:
+        assert CANARY not in text
+        assert not [name for name in arms if name in text]
+    for trace in (two / "runs").rglob(cells.TRACE):
+        assert CANARY not in trace.read_text()
 
 
 def test_a_case_that_the_cohort_does_not_have_is_named(home: Path) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from chartproof.api.timeline import timeline  # at once: a module has the same name
 
 if TYPE_CHECKING:
+    from chartproof.api.board import board_tables, read_board_study, run_board, score_board
     from chartproof.api.charts import Opened, call_tool, open_case, shell
     from chartproof.api.corpora import add_policy, corpus_of
     from chartproof.api.serving import Session, serve_case
@@ -53,6 +54,7 @@ __all__ = [
     "Tcp",
     "Verified",
     "add_policy",
+    "board_tables",
     "build_cases",
     "build_store",
     "call_tool",
@@ -62,11 +64,14 @@ __all__ = [
     "grade",
     "open_case",
     "policies",
+    "read_board_study",
     "read_study",
     "replay",
     "run",
+    "run_board",
     "scenario",
     "scenario_ids",
+    "score_board",
     "serve_case",
     "shell",
     "source",
@@ -78,6 +83,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "chartproof.api.board": ("board_tables", "read_board_study", "run_board", "score_board"),
     "chartproof.api.charts": ("Opened", "call_tool", "open_case", "shell"),
     "chartproof.api.serving": ("Session", "serve_case"),
     "chartproof.api.corpora": ("add_policy", "corpus_of"),
