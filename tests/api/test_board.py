@@ -23,6 +23,7 @@ from chartproof.errors import ChartproofError, JudgeError, RunError, SpecError
 from chartproof.interventions import lock as locks
 from chartproof.interventions.catalogue import catalogue
 from chartproof.judges import board_store
+from chartproof.leaderboards.figures import figures
 from chartproof.metrics.sensitivity import bookkeeping, css, css_by, vacuous
 from chartproof.metrics.specificity import Specificity, specificity
 from chartproof.oncology.cohort import COHORT, GOLD, made, plan
@@ -336,7 +337,7 @@ def test_a_study_is_not_run_without_its_lock_and_not_on_what_was_changed_since(
     place = tmp_path / "home"
     shutil.copytree(home / "cohort", place / "cohort")
     study = STUDY.model_copy(update={"systems": ("board-oracle",)})
-    with pytest.raises(ChartproofError, match=r"board\.lock"):
+    with pytest.raises(ChartproofError, match=r"no lock .*board\.lock"):
         board.run_board(place, study)
     (place / "board.lock").write_text(locks.lock(place / "cohort").model_dump_json())
     path = next((place / "cohort" / "packets").iterdir())
@@ -349,7 +350,10 @@ def test_a_study_is_not_run_without_its_lock_and_not_on_what_was_changed_since(
 def test_what_was_run_without_a_lock_says_so_in_every_table(scores: Scores) -> None:
     found: list[Table] = board_tables(scores, draws=20)
     assert scores.unregistered
-    assert all(table.notes[0].startswith("UNREGISTERED") for table in found)
+    assert all(table.notes[-1].startswith("UNREGISTERED") for table in found)
+    pictures = figures(found)
+    assert pictures
+    assert all("UNREGISTERED" in picture for picture in pictures.values())
     assert all("not reviewed by an oncologist" in " ".join(table.notes) for table in found)
 
 

@@ -100,6 +100,12 @@ def run_board(
     if unregistered:
         basis = locks.lock(cohort).sha256
     else:
+        if not (home / study.lock).is_file():
+            raise SpecError(
+                f"There is no lock {home / study.lock}.",
+                remedy=f"Take one before the first answer: `chartproof board lock {cohort} --out "
+                f"{home / study.lock}`. With --unregistered, everything that is written says so.",
+            )
         held = locks.read_lock(home / study.lock)
         locks.check(held, cohort)
         basis = held.sha256
@@ -352,7 +358,15 @@ def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
     )
     if not scores.unregistered:
         return found
-    return [each.model_copy(update={"notes": (NOT_LOCKED, *each.notes)}) for each in found]
+    return [
+        each.model_copy(
+            update={
+                "population": f"{UNREGISTERED.upper()}; {each.population}",
+                "notes": (*each.notes, NOT_LOCKED),
+            }
+        )
+        for each in found
+    ]
 
 
 class _Scorer:

@@ -89,6 +89,7 @@ def report(
     from chartproof.leaderboards.csv import text
     from chartproof.leaderboards.figures import figures
     from chartproof.leaderboards.terminal import show
+    from chartproof.records.board_study import UNREGISTERED
 
     asked = board.read_board_study(study)
     with screen.progress("Score") as progress:
@@ -96,14 +97,15 @@ def report(
     tables = board.board_tables(found)
     for table in tables if every else tables[:3]:
         screen.out.print(show(table))
+    mark = f".{UNREGISTERED}" if found.unregistered else ""
     if csv is not None:
         csv.mkdir(parents=True, exist_ok=True)
         for table in tables:
-            (csv / f"{table.id}.csv").write_text(text(table), encoding="utf-8")
+            (csv / f"{table.id}{mark}.csv").write_text(text(table), encoding="utf-8")
     if svg is not None:
         svg.mkdir(parents=True, exist_ok=True)
         for name, picture in figures(tables).items():
-            (svg / f"{name}.svg").write_text(picture, encoding="utf-8")
+            (svg / f"{name}{mark}.svg").write_text(picture, encoding="utf-8")
     for hypothesis in asked.hypotheses:
         screen.out.print(f"Named before the run: {hypothesis}")
     if not every:
