@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from chartproof.cli import board_runs, screen
+from chartproof.cli import board_runs, interventions, screen
 
 NOTICE = "Synthetic; not reviewed by an oncologist; not for care."
 
@@ -18,7 +18,16 @@ app = typer.Typer(
 )
 packet = typer.Typer(no_args_is_help=True, help="Read one packet.")
 app.add_typer(packet, name="packet")
-for command in (board_runs.run, board_runs.grade, board_runs.report):
+for command in (
+    board_runs.run,
+    board_runs.grade,
+    board_runs.report,
+    interventions.catalogue,
+    interventions.apply,
+    interventions.check,
+    interventions.eligible,
+    interventions.lock,
+):
     app.command()(command)
 
 

@@ -145,7 +145,8 @@ def _expanded(
 def folded(text: str) -> str:
     """A text without case, white space and dashes."""
     close = "".join(text.split()).casefold().translate(_DASHES)
-    return close if close.isascii() else close.replace("ı", "i")  # `i` matches it without case
+    # without case, `i` matches the Turkish letters too: one has a dot of its own when folded
+    return close if close.isascii() else close.replace("ı", "i").replace("\u0307", "")
 
 
 @lru_cache(maxsize=2048)
