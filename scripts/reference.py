@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from chartproof import api
+from chartproof.catalog.intervention_files import read_interventions, read_ladders, read_placebos
 from chartproof.catalog.read import policies, scenario, scenario_ids
 from chartproof.cli.main import app
 
@@ -108,10 +109,90 @@ def _signature(function: Any) -> str:
     return re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", str(inspect.signature(function)))
 
 
+def interventions() -> str:
+    """The catalogue of interventions, placebos and ladders."""
+    files = read_interventions()
+    parts = [
+        "# Interventions\n\nSynthetic; not reviewed by an oncologist; not for care.\n\n"
+        f"{files.entries.about}\n\n"
+        "`chartproof board catalogue` lists them, `board apply ENTRY PACKET` changes a packet and "
+        "audits it, `board check` compares what they declare with what the treatment knowledge "
+        "derives, `board eligible COHORT` counts what becomes of each case, `board lock COHORT` "
+        "fixes all of it before a run. `--catalogue FOLDER` takes another catalogue: a folder with "
+        "the same files.\n\n## Editions\n\n"
+        f"- **v1** {files.v1.about}\n- **v1cr** {files.v1cr.about}\n- **v2** {files.v2.about}\n"
+        "- **twin** The state is changed and the packet rendered anew with the same seed: no edit, "
+        "hence nothing left behind. Only packets that were rendered here have one.\n\n"
+        "## Audits\n\nOf every changed packet. A tuple that fails one leaves the primary mean of "
+        "v2, and is counted.\n\n"
+        "| audit | fails where |\n|---|---|\n"
+        "| `noop` | the text is the same; the tuple leaves the denominator |\n"
+        "| `semantic_noop` | the fact is the same, or not what it had to become |\n"
+        "| `residual` | the old fact still stands somewhere; each place is given by line, and "
+        "whether an agent's sections show it |\n"
+        "| `missing` | a statement that has to be there is not |\n"
+        "| `incoherent` | two facts contradict each other, or dates do not follow |\n"
+        "| `collateral` | another fact changed too |\n"
+        "| `invisible` | no section of at most 8 KB shows any of the change |\n\n"
+        "Where the patient's state is known, an entry whose change alters no treatment is no active "
+        "change: it is ineligible, and may serve as hard placebo H2.\n"
+    ]
+    for entry in files.entries.entries:
+        parts.append(f"\n## `{entry.id}`\n\n{entry.about}\n\n")
+        if entry.state_only:
+            parts.append(f"By the state alone, in {', '.join(entry.cancers)}.\n")
+            continue
+        v1, v2 = files.v1.entries[entry.id], files.v2.entries[entry.id]
+        text = v1.mutation_pattern or (v1.insertion_template or "").rstrip("\n")
+        parts.append(f"**v1** ({v1.provenance}), {v1.mutation_type}:\n\n```text\n{text}\n```\n\n")
+        if v1.mutation_replacement is not None:
+            parts.append(f"becomes `{v1.mutation_replacement}`.\n\n")
+        parts += [f"- Defect: {each}\n" for each in v1.known_defects]
+        if entry.id in files.v1cr.entries:
+            parts.append(f"- v1cr: another applicability. {files.v1cr.entries[entry.id].note}\n")
+        said = v2.applicability
+        cancers = ", ".join(said.cancer_type) or "any cancer"
+        asked = [f"{k} is {v}" for k, v in said.requires_probe.items()]
+        asked += [f"{k} is not {v}" for k, v in said.forbids_probe.items()]
+        parts.append(
+            f"\n**v2**, {v2.mutation_type}, {len(v2.edits)} edits and {len(v2.inserts)} passages, in "
+            f"{cancers}{' where ' + ', '.join(asked) if asked else ''}.\n\n"
+        )
+        parts += [f"- Changes too: {each}\n" for each in v2.propagation.must_change]
+        parts += [f"- May stay: {each}\n" for each in v2.propagation.may_stay]
+        parts += [f"- {score:g}: {rule}\n" for score, rule in v2.scoring_rule.items()]
+    placebos = read_placebos()
+    parts.append(f"\n## Placebos\n\n{placebos.about}\n\n| id | what changes |\n|---|---|\n")
+    parts += [f"| `{each.id}` | {each.about} |\n" for each in placebos.placebos]
+    ladders = read_ladders()
+    parts.append(f"\n## Ladders\n\n{ladders.about}\n\n| id | of | rungs |\n|---|---|---|\n")
+    parts += [
+        f"| `{each.id}` | {each.about} | {'; '.join(rung.name for rung in each.rungs)} |\n"
+        for each in ladders.ladders
+    ]
+    parts.append("\n## The lock\n\n")
+    parts.append(
+        "`chartproof board lock COHORT` writes `board.lock`: SHA-256 of every file of five parts, "
+        "and one figure over all of them.\n\n| part | files |\n|---|---|\n"
+        "| `catalogue` | the files of this catalogue |\n"
+        "| `prompts` | `catalog/prompts/board-*.md` |\n"
+        "| `scorer` | the rooms `judges`, `metrics`, `reports`, `oncology`, and the treatment "
+        "knowledge |\n"
+        "| `generator` | the rooms `oncology` and `interventions`, phrases, cohort plan and "
+        "manifest |\n"
+        "| `cohort` | packets, list of cases and gold of the cohort's folder |\n\n"
+        "A run compares them and names every file that is another, new or gone; a lock that was "
+        "altered is refused. With `--unregistered` a run goes on, and whatever it writes is marked."
+        "\n"
+    )
+    return "".join(parts)
+
+
 PAGES = {
     "commands": commands,
     "scenarios": scenarios,
     "python": python,
+    "interventions": interventions,
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from chartproof.errors import SpecError
 from chartproof.interventions.catalogue import SLOT, Intervention, Ours, Published, ReadyEdit
 from chartproof.interventions.eligibility import Subject
-from chartproof.interventions.passages import Packet, Part, Reader, end_of, reread
+from chartproof.interventions.passages import Packet, Part, Reader, end_of, paragraphs, reread
 from chartproof.oncology.packet import END
 from chartproof.records.intervention import Touch
 from chartproof.records.sensitivity import Edition
@@ -220,8 +220,12 @@ def _salvaged(edit: ReadyEdit, part: Part) -> Part | None:
     """What stays of a removed entry: sentences that tell something else."""
     if edit.salvage is None:
         return None
-    body = " ".join(part.text.lstrip("\n").split("\n")[1:])
-    kept = [each.strip() for each in _SENTENCES.split(body) if edit.salvage.matches(each)]
+    kept = [
+        each.strip()
+        for line in paragraphs(part.text.strip("\n").split("\n")[1:])
+        for each in _SENTENCES.split(line)
+        if edit.salvage.matches(each)
+    ]
     if not kept:
         return None
     lines = "\n".join(kept)

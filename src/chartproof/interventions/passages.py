@@ -112,6 +112,8 @@ class Hit:
 
 _START = re.compile(r"[.;](?=\s)|\n(?=- |\[)|\n\n|:\n")
 _END = re.compile(r"[.;](?=\s|$)|\n(?=- )|\n\n|\n(?=[A-Z][\w/ \-]{1,40}:)")
+_LIST_OR_TABLE = re.compile(r"(?:- |[A-Z][\w/ \-]{1,40}:|\s)")
+_CLOSED = re.compile(r"[.:;]$")
 _TABLE_LINE = re.compile(r"[A-Z][\w/ \-]{1,40}:")
 
 
@@ -244,6 +246,25 @@ class Reader:
         if close is None:
             close = self._folded[text] = folded(text)
         return pattern.may_match(close)
+
+
+def paragraphs(lines: list[str]) -> list[str]:
+    """Lines of prose put together; items of lists and lines of tables stay."""
+    made: list[str] = []
+    for line in lines:
+        goes_on = (
+            made
+            and made[-1]
+            and line
+            and not _CLOSED.search(made[-1])
+            and not _LIST_OR_TABLE.match(line)
+            and not made[-1].startswith("- ")
+        )
+        if goes_on:
+            made[-1] += ("" if made[-1].endswith("-") else " ") + line
+        else:
+            made.append(line)
+    return made
 
 
 def end_of(packet: Packet) -> Packet:

@@ -17,7 +17,7 @@ from chartproof.catalog.intervention_files import read_placebos
 from chartproof.errors import SpecError
 from chartproof.interventions.catalogue import Catalogue, catalogue
 from chartproof.interventions.eligibility import Subject, eligibility
-from chartproof.interventions.passages import Packet, Part, reread
+from chartproof.interventions.passages import Packet, Part, paragraphs, reread
 from chartproof.interventions.patterns import Pattern
 from chartproof.interventions.states import inconsequent, otherwise
 from chartproof.oncology.knowledge import knowledge
@@ -38,8 +38,6 @@ from chartproof.records.placebo import (
 Rendered = Callable[[State], str]
 """A packet of a changed state, with the seed and size of the original."""
 _DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_LIST_OR_TABLE = re.compile(r"(?:- |[A-Z][\w/ \-]{1,40}:|\s)")
-_ENDS = re.compile(r"[.:;]$")
 _TIE = "\0"
 """Stands for a space at which no line may end."""
 
@@ -244,30 +242,11 @@ def _rewrapped(do: Rewrap, packet: Packet, random: Random) -> Packet:
         lines = part.text.split("\n")
         wrapped = [
             line
-            for paragraph in _paragraphs(lines[1:])
+            for paragraph in paragraphs(lines[1:])
             for line in (_wrapped(paragraph, width) if len(paragraph) > width else [paragraph])
         ]
         changed[n] = replace(part, text="\n".join([lines[0], *wrapped]))
     return _with(packet, changed)
-
-
-def _paragraphs(lines: list[str]) -> list[str]:
-    """Lines of prose put together; items of lists and lines of tables stay."""
-    made: list[str] = []
-    for line in lines:
-        goes_on = (
-            made
-            and made[-1]
-            and line
-            and not _ENDS.search(made[-1])
-            and not _LIST_OR_TABLE.match(line)
-            and not made[-1].startswith("- ")
-        )
-        if goes_on:
-            made[-1] += ("" if made[-1].endswith("-") else " ") + line
-        else:
-            made.append(line)
-    return made
 
 
 @cache
