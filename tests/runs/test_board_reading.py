@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.runs.packets import BREAST
+from tests.runs.packets import BREAST, changed
 
 from board.reading import Words
 from board.talk import READS, facts, summary
@@ -110,6 +110,13 @@ def test_a_relative_and_a_control_slide_tell_nothing_of_the_patient() -> None:
     assert WORDS.state(BREAST)["HER2"] == "positive"
     only = BREAST.replace("3+ (positive)", "not performed").replace("HER2-\npositive, ", "")
     assert WORDS.state(only.replace("HER2-positive, ER", "ER"))["HER2"] == "unknown"
+
+
+def test_a_later_remark_that_her2_is_not_amplified_takes_back_no_low_expression() -> None:
+    low = changed("HER2-low")
+    remark = "[Lab Results] 2024-08-15 | Outside review\nNo evidence of HER2 amplification."
+    read = WORDS.state(low.replace("END OF PACKET", f"{remark}\n---\nEND OF PACKET"))
+    assert read["HER2"] == WORDS.state(low)["HER2"] == "low"
 
 
 def test_facts_survive_the_summary_that_they_are_written_into() -> None:

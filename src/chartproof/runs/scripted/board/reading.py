@@ -128,9 +128,11 @@ class Words:
         found: Any = None
         for each in self._about(fact, said):
             value = next((value for value, pattern in values if pattern.search(each.text)), None)
-            if value is not None and first:
-                return value
-            found = found if value is None else value
+            if value is None or (value.endswith("?") and found in fact["weaker"]):
+                continue
+            found = value.removesuffix("?")
+            if first:
+                return found
         return found
 
     def _extent(self, said: Sequence[Said]) -> State:
@@ -244,6 +246,12 @@ class Words:
         return [name for name in found if name in self._treatment.regimens] or found
 
     # saying
+
+    def plain(self, state: State) -> str:
+        """Some of the facts in plain words."""
+        told: Mapping[str, str] = self._said["plain"]
+        words = [told.get(f"{name} {value}") for name, value in sorted(state.items())]
+        return "; ".join(word for word in words if word)
 
     def item(self, option: str, state: State, rationale: str) -> dict[str, Any]:
         """An option as one item of the answer."""

@@ -64,7 +64,8 @@ class Talk:
             return self._recommended(self._words.state(text), marked(text))
         if PACKET in prompt:
             text = prompt.split(PACKET, 1)[1].strip()
-            return summary(self._words.state(text), marked(text))
+            state = self._words.state(text)
+            return summary(state, marked(text), self._words.plain(state))
         written = prompt.rsplit(SUMMARY, 1)[-1]
         mark = _MARK.search(written)
         return self._recommended(facts(written), mark[1] if mark else marked(written))
@@ -97,13 +98,14 @@ def marked(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def summary(state: State, mark: str) -> str:
-    """What was read, as a list of facts."""
+def summary(state: State, mark: str, plain: str = "") -> str:
+    """What was read, as a list of facts, some of them in plain words besides."""
     lines = [
         f"- {name}: {value if isinstance(value, str) else json.dumps(value)}"
         for name, value in sorted(state.items())
     ]
-    return "\n".join(["Facts of the chart:", *lines, f"Mark of the text: {mark}", ""])
+    told = [f"In words: {plain}."] if plain else []
+    return "\n".join(["Facts of the chart:", *lines, *told, f"Mark of the text: {mark}", ""])
 
 
 def facts(written: str) -> State:
