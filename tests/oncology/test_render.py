@@ -37,7 +37,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
     return read_packet(text, "made here")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(ALL), st.integers(0, 10**6), st.sampled_from(["small", "medium"]),
     st.sampled_from(STRATA), st.sampled_from([None, *EFFECTS]),
@@ -243,6 +243,21 @@ def test_sizes_are_what_they_are_called() -> None:
         assert least <= min(lengths) <= max(lengths) <= most
     lengths = sorted(len(rendered(s, seed=n, size="large")) for n, s in enumerate(ALL[::30]))
     assert 72_000 <= lengths[len(lengths) // 2] <= 88_000
+
+
+def test_no_title_is_too_long_for_its_line() -> None:
+    words = phrases()
+    room = 100 - len("[Medication] 2024-01-01 | ")
+    titles = [t.replace("{n}", "12") for of in words.medications.titles.values() for t in of]
+    titles += [drug.drug or "" for drug in words.common.histories]
+    for of in words.cancers.values():
+        longest = max((each.organ for each in of.organs), key=len)
+        theirs = [title for each in of.operations for title in each.titles]
+        theirs += [drug for course in of.neoadjuvant for drug in course.drugs]
+        theirs += [title for panel in of.panels for title in panel.titles]
+        theirs += [*of.biopsies, *of.imaging.titles, f"{of.scan}, restaging"]
+        titles += [title.replace("{organ}", longest) for title in theirs]
+    assert {title: len(title) - room for title in titles if len(title) > room} == {}
 
 
 def test_every_fact_that_rules_ask_for_can_be_told() -> None:
