@@ -8,6 +8,7 @@ import yaml
 from chartproof.interventions.applying import apply
 from chartproof.interventions.catalogue import catalogue
 from chartproof.interventions.eligibility import Subject, eligibility
+from chartproof.interventions.packet_audit import Auditor
 from chartproof.records.board import Cancer
 
 CATALOGUE = catalogue()
@@ -408,3 +409,30 @@ def test_what_is_not_printed_is_labelled_as_rebuilt() -> None:
     }
     assert {id_ for id_, label in labels.items() if label == "printed"} == {"A2", "D1"}
     assert set(labels.values()) == {"printed", "reconstructed"}
+
+
+SURFACES = [
+    "HER2-positive", "HER2 positive", "HER2+", "HER2 IHC 3+", "HER2: positive", "HER2/neu positive",
+    "HER-2 is positive", "ERBB2 amplified", "ERBB2 amplification detected", "c-erbB-2 positive",
+    "HER2 overexpression (3+)", "HER2 IHC 2+ (equivocal), FISH amplified",
+]  # fmt: skip
+VARIANTS = {
+    "as written": lambda said: said,
+    "upper case": str.upper,
+    "lower case": str.lower,
+    "broken at its last space": lambda said: "\n".join(said.rsplit(" ", 1)),
+    "broken after its last hyphen": lambda said: "-\n".join(said.rsplit("-", 1)),
+    "in a list of receptors": lambda said: f"ER 0%, PR 0%, {said}, Ki-67 40%",
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("said", SURFACES)
+def test_every_way_to_say_positive_is_read_and_turned(said: str, variant: str) -> None:
+    text = packet(f"Assessment: breast cancer, {VARIANTS[variant](said)}. Plan to discuss.")
+    of = subject(text)
+    assert of.facts.value(of.packet, "HER2") == "positive"
+    applied = apply(CATALOGUE["A2"], "v2", of)
+    audit = Auditor(of).audit(CATALOGUE["A2"], "v2", applied.packet)
+    assert of.facts.value(applied.packet, "HER2") == "negative"
+    assert audit.residual == ()
