@@ -5,10 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.interventions.charts import EXAMPLE
 
 from chartproof.catalog.intervention_files import INTERVENTIONS, read_interventions
 from chartproof.errors import SpecError
+from chartproof.interventions import patterns
+from chartproof.interventions.applying import apply
 from chartproof.interventions.catalogue import Catalogue, catalogue
+from chartproof.interventions.eligibility import Subject
 from chartproof.interventions.expectations import compared, expected_for
 from chartproof.interventions.states import patient
 from chartproof.oncology.knowledge import knowledge
@@ -119,3 +123,14 @@ def test_lists_for_other_patients_are_not_asked_of_this_one() -> None:
     assert expected_for(a3, "v2", distant, {}).must_add_any_of
     assert expected_for(a3, "v2", None, {"M": "M1"}).must_add_any_of
     assert expected_for(a3, "v2", None, {"M": None}).must_add_any_of == ()
+
+
+def test_an_edit_that_takes_for_ever_is_refused_by_file_line_and_key(
+    altered: Altered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "SECONDS", 0.05)
+    endless = altered("v2", r"pattern: '(?<=\()IHC\s*3\s?\+(?=\))'", "pattern: '(?:a|aa)+!'")
+    text = EXAMPLE.replace("alive and well", "a" * 5000)
+    of = Subject.of(text, "breast", endless)
+    with pytest.raises(SpecError, match=r"v2.yaml, line \d+, `entries.A2.*did not end within"):
+        apply(endless["A2"], "v2", of)
