@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runs.packets import BREAST
 
 from board.habits import HABITS
 from board.reading import Words
@@ -93,7 +94,7 @@ def ran(home: Path, study: BoardStudy, marked: str = "unregistered") -> None:
         home, study, told, catalogue(), basis="of the test", progress=lambda _done, _all: None
     )
     filling = Board(time.perf_counter)
-    for task in tasks(home, study, arms, marked=marked):
+    for task in tasks(home, study, arms, marked=marked, lenient=cohort.lenient):
         filling.fill(task, InProcess(task.system), lambda: False)
 
 
@@ -327,6 +328,24 @@ def test_a_score_is_kept_once_and_a_persons_counts_where_rules_abstain(copy: Pat
     ]
     assert board_store.settled(scores) == theirs
     assert board_store.settled([rule, scores[1]]) == rule.pair
+
+
+def test_a_cohort_of_ones_own_is_asked_by_the_text_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "cohort"
+    folder.mkdir()
+    (folder / "MINE.txt").write_text(BREAST.replace("\n---\n", "\n\n"))
+    told = {"id": "mine", "cases": {"MINE": {"strong": ["adjuvant: T-DXd|T-DM1"]}}}
+    (folder / "consensus.json").write_text(json.dumps(told))
+    study = BoardStudy(id="own", systems=("board-oracle",), settings=("single_shot", "agent"))
+    ran(tmp_path, study)
+    found = score_board(tmp_path, study)
+    twins = [pair for pair in found.pairs if pair.edition == "twin"]
+    assert twins
+    assert {pair.unscored for pair in twins if pair.change == "active"} == {"ineligible"}
+    for setting in study.settings:
+        rows = [p for p in of(found, "board-oracle", "v2") if p.setting == setting]
+        assert (css(rows).value, specificity(rows).csps) == (1, 1)
+    assert {each.strong_hit for each in found.coverages} == {1}
 
 
 # ------------------------------------------------------------------ registration

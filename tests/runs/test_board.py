@@ -158,7 +158,7 @@ def test_a_packet_that_is_not_the_one_asked_for_is_refused(tmp_path: Path) -> No
 def test_what_is_marked_as_unregistered_is_another_run(tmp_path: Path) -> None:
     task = asked(tmp_path)
     run([task])
-    with pytest.raises(RunError, match="another marked"):
+    with pytest.raises(RunError, match="another registration"):
         run([replace(task, marked="unregistered")])
 
 

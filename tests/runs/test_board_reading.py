@@ -106,6 +106,10 @@ def test_from_sections_the_same_is_read_as_from_the_whole_packet() -> None:
     assert WORDS.state(text) == WORDS.state(BREAST)
 
 
+def test_without_lines_between_entries_the_same_is_read() -> None:
+    assert WORDS.state(BREAST.replace("\n---\n", "\n\n")) == WORDS.state(BREAST)
+
+
 def test_a_relative_and_a_control_slide_tell_nothing_of_the_patient() -> None:
     assert WORDS.state(BREAST)["HER2"] == "positive"
     only = BREAST.replace("3+ (positive)", "not performed").replace("HER2-\npositive, ", "")

@@ -329,7 +329,7 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
                 count = reads.setdefault(scorer.system, {})
                 count[section] = count.get(section, 0) + 1
     progress(len(by_case), len(by_case))
-    marks = {cell.digests.get("marked", "") for _, cell in found.values()}
+    marks = {cell.digests.get("registration", "") for _, cell in found.values()}
     required = {
         (arm.case, name): climbed(ladders()[name], state).watched
         for arm in arms

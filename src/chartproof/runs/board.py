@@ -86,7 +86,7 @@ class BoardTask:
         return {
             "prompt": digest(told),
             "budget": digest([self.cap, self.seconds]),
-            **({"marked": self.marked} if self.marked else {}),
+            **({"registration": self.marked} if self.marked else {}),
         }
 
 

@@ -3,7 +3,12 @@
 import re
 from dataclasses import dataclass
 
-_BREAK = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_BREAK = re.compile(
+    r"^---[ \t]*$|^(?=\[(?:Medication|Procedure|Encounter|Lab Results|Vitals)\])"
+    r"|^(?=(?:PATIENT DEMOGRAPHICS|CONDITIONS|ALLERGIES):?[ \t]*$)",
+    re.MULTILINE,
+)
+"""Where an entry ends; packets of others may have no line between them."""
 _ENTRY = re.compile(
     r"^(?:\[(?P<tag>[A-Z][A-Za-z ]+)\] (?P<date>\d{4}-\d\d-\d\d)?(?: ?\| ?(?P<title>.*))?"
     r"|\((?P<from>[A-Z][A-Za-z ]+) (?P<told>\d{4}-\d\d-\d\d|undated)\) ?(?P<about>.*))$"
