@@ -118,7 +118,8 @@ def test_a_relative_and_a_control_slide_tell_nothing_of_the_patient() -> None:
 
 def test_a_later_remark_that_her2_is_not_amplified_takes_back_no_low_expression() -> None:
     low = changed("HER2-low")
-    remark = "[Encounter] 2024-08-15 | Call\nThere is no evidence of HER2 amplification on second reading."
+    told = "There is no evidence of HER2 amplification on second reading."
+    remark = f"[Encounter] 2024-08-15 | Pathology | Call\n{told}"
     read = WORDS.state(low.replace("END OF PACKET", f"{remark}\n---\nEND OF PACKET"))
     assert read["HER2"] == WORDS.state(low)["HER2"] == "low"
 
