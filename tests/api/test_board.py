@@ -367,6 +367,49 @@ def test_a_study_is_not_run_without_its_lock_and_not_on_what_was_changed_since(
     assert not (place / "runs").exists()
 
 
+def test_what_is_no_longer_as_it_was_locked_is_marked_where_it_is_scored(tmp_path: Path) -> None:
+    """A consensus that was changed after the answers changes figures, and every table says so."""
+    study = STUDY.model_copy(update={"systems": ("board-oracle",), "editions": ("twin",)})
+    cohort_in(tmp_path / "cohort", CASES[:1])
+    held = locks.lock(tmp_path / "cohort")
+    (tmp_path / study.lock).write_text(held.model_dump_json())
+    ran(tmp_path, study, marked=held.sha256)
+    assert not score_board(tmp_path, study).unregistered
+    gold = tmp_path / "cohort" / GOLD
+    gold.write_text(gold.read_text().replace('"since":null', '"since":"2026-01"', 1))
+    told = score_board(tmp_path, study)
+    assert f"{GOLD} (cohort) changed" in told.unregistered
+    assert all("(cohort) changed" in table.notes[-1] for table in board_tables(told, draws=20))
+
+
+def test_what_decides_the_packets_cannot_be_chosen_again_once_there_are_runs(copy: Path) -> None:
+    arms = board_arms.place(copy, TWO.id)
+    before = arms.read_bytes()
+    with pytest.raises(SpecError, match="what decides its packets is another"):
+        ran(copy, TWO.model_copy(update={"seed": 7}))
+    assert arms.read_bytes() == before
+    arms.write_bytes(before.replace(b'"change":"active"', b'"change":"placebo"'))
+    with pytest.raises(SpecError, match=r"two\.jsonl was altered"):
+        score_board(copy, TWO)
+
+
+def test_a_run_on_another_packet_than_its_arm_has_now_is_refused(copy: Path) -> None:
+    board_arms.place(copy, TWO.id).unlink()
+    runs = copy / "runs"
+    runs.rename(copy / "aside")
+    ran(copy, TWO.model_copy(update={"systems": ("board-oracle",), "seed": 7}))
+    shutil.rmtree(runs)
+    (copy / "aside").rename(runs)
+    with pytest.raises(RunError, match="was made on another packet"):
+        score_board(copy, TWO)
+
+
+def test_a_hypothesis_counts_as_named_before_only_where_it_was(copy: Path) -> None:
+    late = TWO.model_copy(update={"hypotheses": ("The constant wins.",)})
+    ran(copy, late)
+    assert score_board(copy, late).hypotheses == TWO.hypotheses
+
+
 def test_what_was_run_without_a_lock_says_so_in_every_table(scores: Scores) -> None:
     found: list[Table] = board_tables(scores, draws=20)
     assert scores.unregistered
@@ -383,7 +426,7 @@ def test_what_a_system_is_given_tells_neither_the_arm_nor_the_answer(two: Path) 
     index = (two / "gold" / "arms" / "two.jsonl").read_text()
     assert CANARY in index
     assert all(path.stem in index for path in packets)
-    arms = {arm.name for arm in board_arms.known(two, "two") if arm.packet}
+    arms = {arm.name for arm in board_arms.known(two, "two")[1] if arm.packet}
     answer = board.prompt("board-answer-v1")
     prompts = [board.prompt(f"board-{name}-v1") for name in ("summary", "recommend", "agent")]
     beside = boards(knowledge().exported()).given.values()

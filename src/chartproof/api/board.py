@@ -17,7 +17,7 @@ from chartproof.api import board_arms
 from chartproof.api.board_arms import Count, Told
 from chartproof.api.scoring import whole
 from chartproof.catalog.read import prompt, read_yaml
-from chartproof.errors import SpecError
+from chartproof.errors import RunError, SpecError
 from chartproof.interventions import lock as locks
 from chartproof.interventions.arms import ORIGINAL
 from chartproof.interventions.catalogue import Catalogue, catalogue
@@ -212,21 +212,19 @@ class Scores:
     Attributes:
         pairs: Changed packets against the packet as it stands.
         coverages: Answers to the packet as it stands against the consensus.
-        marks: How its cells are marked: `unregistered`, or the digest of the lock.
+        unregistered: Why the study counts as run without a lock: it was, or something is no longer
+            as it was locked. Empty where it is registered.
+        hypotheses: As they were named before the first run.
         reads: System → section → how often agents read it.
         required: Case and ladder → the steps at which the plan has to change.
     """
 
     pairs: tuple[Pair, ...]
     coverages: tuple[Coverage, ...]
-    marks: tuple[str, ...]
+    unregistered: str
+    hypotheses: tuple[str, ...]
     reads: Mapping[str, Mapping[str, int]]
     required: Mapping[tuple[str, str], tuple[int, ...]]
-
-    @property
-    def unregistered(self) -> bool:
-        """Whether anything was run without a lock."""
-        return UNREGISTERED in self.marks
 
 
 @dataclass
@@ -288,10 +286,10 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
 
     Raises:
         SpecError: The study was not run, or its cohort is another.
-        RunError: A trace is not whole, or not that run's.
+        RunError: A trace is not whole, not that run's, or of another packet.
         JudgeError: A score was altered.
     """
-    arms = board_arms.known(home, study.id)
+    head, arms = board_arms.known(home, study.id)
     board, golds = read_cohort(home / study.cohort), read_gold(home / study.cohort)
     cases = {
         case.id: _Case(case, golds[case.id], board.packet(case), catalogue(), board.lenient)
@@ -312,6 +310,7 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
         raise SpecError(
             f"There are no runs in {runs}.", remedy="Make some with `chartproof board run`."
         )
+    _matched(arms, found)
     by_case: dict[str, list[StudyArm]] = {}
     for arm in arms:
         by_case.setdefault(arm.case, []).append(arm)
@@ -330,6 +329,7 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
                 count[section] = count.get(section, 0) + 1
     progress(len(by_case), len(by_case))
     marks = {cell.digests.get("registration", "") for _, cell in found.values()}
+    registration = _registration(home, study, marks)
     required = {
         (arm.case, name): climbed(ladders()[name], state).watched
         for arm in arms
@@ -337,7 +337,38 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
         and (state := cases[arm.case].gold.state) is not None
         and (name := arm.intervention.rpartition(":")[0])
     }
-    return Scores(tuple(pairs), tuple(coverages), tuple(sorted(marks)), reads, required)
+    return Scores(tuple(pairs), tuple(coverages), registration, head.hypotheses, reads, required)
+
+
+def _matched(
+    arms: Sequence[StudyArm], found: Mapping[tuple[str, str, str], tuple[Path, CellInfo]]
+) -> None:
+    """Refuse runs on a packet that is not the one of their arm.
+
+    Raises:
+        RunError: Naming the first such run.
+    """
+    packets = {(arm.case, arm.name): arm.packet for arm in arms}
+    for (_, case, arm), (folder, cell) in found.items():
+        if cell.digests.get("packet") != packets.get((case, arm)):
+            raise RunError(
+                f"The run in {folder} was made on another packet than that of arm {arm} now.",
+                remedy="Give study and cohort back as they were, or remove that run's folder.",
+            )
+
+
+def _registration(home: Path, study: BoardStudy, marks: set[str]) -> str:
+    """What keeps a study from being registered; empty where it was, and all is as it was locked."""
+    if UNREGISTERED in marks:
+        return NOT_LOCKED
+    try:
+        held = locks.read_lock(home / study.lock)
+        locks.check(held, home / study.cohort)
+    except SpecError as error:
+        return f"{UNREGISTERED.upper()}: {error.what}"
+    if marks != {held.sha256}:
+        return f"{UNREGISTERED.upper()}: the runs were made under another lock than {study.lock}."
+    return ""
 
 
 def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
@@ -362,7 +393,7 @@ def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
         each.model_copy(
             update={
                 "population": f"{UNREGISTERED.upper()}; {each.population}",
-                "notes": (*each.notes, NOT_LOCKED),
+                "notes": (*each.notes, scores.unregistered),
             }
         )
         for each in found

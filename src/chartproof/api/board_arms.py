@@ -5,7 +5,6 @@ is, and what was ineligible or changed nothing, lies apart in `gold/arms/`.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +19,10 @@ from chartproof.interventions.catalogue import Catalogue
 from chartproof.oncology.render import rendered
 from chartproof.oncology.sections import changed_in, section_texts
 from chartproof.records.board import BoardCase, State
-from chartproof.records.board_study import BoardStudy, StudyArm
+from chartproof.records.board_study import ArmsHead, BoardStudy, StudyArm
 from chartproof.records.record import misfit
 from chartproof.records.trace import digest
+from chartproof.runs import cells
 
 Count = Callable[[int, int], None]
 """Progress: how many are done, how many there are."""
@@ -150,16 +150,23 @@ def planned(
         progress: Told of finished cases.
 
     Raises:
-        SpecError: They cannot be written.
+        SpecError: They cannot be written, or runs of the study stand on others.
     """
-    head = json.dumps({"basis": digest([basis, _deciding(study), [e.case.sha256 for e in cases]])})
+    decided = digest([basis, _deciding(study), [each.case.sha256 for each in cases]])
     path = place(home, study.id)
+    began = any(True for _ in cells.cells(home / "runs" / study.id))
     if path.is_file():
-        first, _, rest = path.read_text(encoding="utf-8").partition("\n")
-        if first == head:
-            arms = _read(path, rest)
-            if all(not a.packet or packet_place(home, a.packet).is_file() for a in arms):
-                return arms
+        head, arms = _read(path)
+        if head.basis != decided and began:
+            raise SpecError(
+                f"Runs of {study.id} stand, and what decides its packets is another than then: "
+                "cohort, catalogue, lock, or a key of the study such as `cases` or `seed`.",
+                remedy="Give it back as it was, or run under another id.",
+            )
+        if head.basis == decided and all(
+            not arm.packet or packet_place(home, arm.packet).is_file() for arm in arms
+        ):
+            return arms
     arms: list[StudyArm] = []
     try:
         packet_place(home, "").parent.mkdir(parents=True, exist_ok=True)
@@ -170,9 +177,11 @@ def planned(
         progress(len(cases), len(cases))
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        part.write_text(
-            "\n".join([head, *(arm.model_dump_json() for arm in arms)]) + "\n", encoding="utf-8"
+        body = "".join(f"{arm.model_dump_json()}\n" for arm in arms)
+        head = ArmsHead(
+            basis=decided, arms=digest(body), hypotheses=() if began else study.hypotheses
         )
+        part.write_text(f"{head.model_dump_json()}\n{body}", encoding="utf-8")
         part.replace(path)
     except OSError as error:
         raise SpecError(
@@ -182,11 +191,11 @@ def planned(
     return arms
 
 
-def known(home: Path, study: str) -> list[StudyArm]:
-    """The arms of a study that was run.
+def known(home: Path, study: str) -> tuple[ArmsHead, list[StudyArm]]:
+    """The arms of a study that was run, and what was said of them before.
 
     Raises:
-        SpecError: There are none, or a line is no arm.
+        SpecError: There are none, or they are not as they were written.
     """
     path = place(home, study)
     if not path.is_file():
@@ -194,20 +203,28 @@ def known(home: Path, study: str) -> list[StudyArm]:
             f"There is no {path}: study {study} was not run here.",
             remedy="Run it with `chartproof board run`.",
         )
-    return _read(path, path.read_text(encoding="utf-8").partition("\n")[2])
+    return _read(path)
 
 
-def _read(path: Path, lines: str) -> list[StudyArm]:
+def _read(path: Path) -> tuple[ArmsHead, list[StudyArm]]:
+    first, _, body = path.read_text(encoding="utf-8").partition("\n")
     arms: list[StudyArm] = []
-    for n, line in enumerate(lines.splitlines(), 2):
-        try:
+    n = 1
+    try:
+        head = ArmsHead.model_validate_json(first)
+        for n, line in enumerate(body.splitlines(), 2):  # noqa: B007 the message names it
             arms.append(StudyArm.model_validate_json(line))
-        except ValidationError as error:
-            raise SpecError(
-                f"{path}, line {n} is no arm: {misfit(error)}.",
-                remedy="Remove the file and run the study again.",
-            ) from error
-    return arms
+    except ValidationError as error:
+        raise SpecError(
+            f"{path}, line {n} tells of no arm: {misfit(error)}.",
+            remedy="Remove the file and run the study again.",
+        ) from error
+    if head.arms != digest(body):
+        raise SpecError(
+            f"{path} was altered: its lines do not give the digest of the first.",
+            remedy="Remove the file and run the study again: it is made anew.",
+        )
+    return head, arms
 
 
 def _deciding(study: BoardStudy) -> Mapping[str, object]:

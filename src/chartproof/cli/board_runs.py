@@ -106,10 +106,13 @@ def report(
         svg.mkdir(parents=True, exist_ok=True)
         for name, picture in figures(tables).items():
             (svg / f"{name}{mark}.svg").write_text(picture, encoding="utf-8")
-    for hypothesis in asked.hypotheses:
+    for hypothesis in found.hypotheses:
         screen.out.print(f"Named before the run: {hypothesis}")
+    for hypothesis in asked.hypotheses:
+        if hypothesis not in found.hypotheses:
+            screen.out.print(f"Named after the run: {hypothesis}", style="yellow")
     if not every:
         screen.out.print(f"{len(tables)} tables; `--all` prints the others.", style="dim")
     if found.unregistered:
-        screen.out.print(board.NOT_LOCKED, style="yellow")
+        screen.out.print(found.unregistered, style="yellow")
     screen.out.print(board.SYNTHETIC, style="yellow")

@@ -97,3 +97,17 @@ class StudyArm(Gold):
     audits: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     state: State | None = None
+
+
+class ArmsHead(Gold):
+    """The first line of the file that tells a study's arms.
+
+    Attributes:
+        basis: Digest of all that decides them: the lock, the study, the cases.
+        arms: Digest of the lines below.
+        hypotheses: As they were named when the arms were made, before the first run.
+    """
+
+    basis: str
+    arms: str
+    hypotheses: tuple[str, ...] = ()
