@@ -51,6 +51,36 @@ def test_the_headline_tells_apart_what_css_alone_does_not(study: dict[str, Table
     assert oracle["n"].value == 71  # 6 entries × 12 cases, one no-op
 
 
+def test_each_number_of_the_headline_prints_its_interval(study: dict[str, Table]) -> None:
+    for row in study["board-headline"].rows:
+        got = dict(zip(study["board-headline"].columns, row, strict=True))
+        for column, sign in (("CSS", ""), ("CSpS", ""), ("J dir", "+")):
+            cell = got[column]
+            assert cell.low is not None
+            assert cell.high is not None
+            assert cell.value is not None
+            assert cell.low <= cell.value <= cell.high
+            assert f"{cell.low:{sign}.2f}" in cell.text
+            assert " w (" in cell.text, "all cases of these systems are alike"
+    oracle = row_of(study["board-headline"], "oracle")
+    assert oracle["CSpS"].low == pytest.approx(24 / (24 + 1.959964**2))  # Wilson's of 24 of 24
+    z = 2.241403**2  # two intervals at 97.5 % hold together at 95 %
+    assert oracle["J dir"].low == pytest.approx(71 / (71 + z) - z / (24 + z), abs=1e-6)
+
+
+def test_intervals_of_systems_whose_cases_differ_are_drawn() -> None:
+    rows = [
+        p.model_copy(update={"moved": 1.0})
+        if p.change == "placebo" and p.case in ("c1", "c5", "c6") else p
+        for p in pairs(systems=("oracle",))
+    ]  # fmt: skip
+    row = row_of(by_id(rows)["board-headline"], "oracle")
+    for column in ("CSpS", "J dir"):
+        assert row[column].value == pytest.approx(0.75)
+        assert "BCa over cases" in row[column].why
+        assert " (" in row[column].text
+
+
 def test_ranks_share_ties_and_changes_are_of_both(study: dict[str, Table]) -> None:
     table = study["board-headline"]
     got = {
@@ -76,6 +106,18 @@ def test_a_text_that_contradicts_itself_costs_what_twin_less_v1_says(
     assert row["twin − v1"].value == pytest.approx(24 / 71)
     assert row["CSS v2"].text == DASH
     assert row["v2 − v1"].text == DASH
+    assert row["twin − v2"].text == DASH
+
+
+def test_an_edit_of_the_text_is_set_beside_the_state_changed() -> None:
+    halved = [
+        p.model_copy(update={"edition": "v2", "score": 0.5 if p.score else p.score})
+        for p in pairs(systems=("oracle",))
+        if p.edition == "twin" and p.change == "active"
+    ]
+    row = row_of(by_id([*pairs(systems=("oracle",)), *halved])["board-editions"], "oracle")
+    assert row["twin − v2"].value == pytest.approx(0.5)
+    assert row["v2 − v1"].value == pytest.approx(24 / 71 - 0.5)
 
 
 def test_families_and_books_add_up(study: dict[str, Table]) -> None:

@@ -92,7 +92,8 @@ def test_nothing_to_measure_is_no_number() -> None:
     found = specificity([])
     assert (found.csps, found.beyond_noise, found.j, found.j_directed) == (None,) * 4
     assert (found.balanced, found.ppv(0.5), found.d_prime, found.criterion) == (None,) * 4
-    assert specificity_intervals([]).csps is None
+    none = specificity_intervals([])
+    assert (none.csps, none.j, none.j_directed) == (None,) * 3
 
 
 def test_edits_that_failed_an_audit_or_are_vacuous_are_in_neither_hit_nor_css(pair: Make) -> None:

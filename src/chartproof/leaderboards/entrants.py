@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from chartproof.leaderboards import cells
-from chartproof.metrics.rate import Rate
+from chartproof.metrics.rate import Interval, Rate
 from chartproof.records.sensitivity import Coverage, Edition, Pair, Setting
 from chartproof.records.table import Cell, Table
 
@@ -83,14 +83,28 @@ def of_pairs(
 
 
 def signed(
-    value: float | None, behind: str, *, low: float | None = None, high: float | None = None,
+    value: float | None, behind: str, interval: Interval | None = None, *, shown: bool = False,
     absent: str = "Nothing to compare.",
 ) -> Cell:  # fmt: skip
-    """A number that may be below 0, with its interval."""
+    """A number that may be below 0, with its interval, which `shown` prints in the cell itself."""
     if value is None:
         return cells.dash(absent)
-    span = "" if low is None or high is None else f"; 95 % {low:+.2f}–{high:+.2f}, BCa over cases"
-    return Cell(text=f"{value:+.2f}", value=value, why=behind + span, low=low, high=high)
+    if interval is None:
+        return Cell(text=f"{value:+.2f}", value=value, why=behind)
+    mark = " w" if interval.wilson else ""
+    kind = (
+        "Wilson of both rates, for the bootstrap is degenerate"
+        if interval.wilson
+        else "BCa over cases"
+    )
+    span = f"{interval.low:+.2f} to {interval.high:+.2f}"
+    return Cell(
+        text=f"{value:+.2f}{mark}" + (f" ({span})" if shown else ""),
+        value=value,
+        why=f"{behind}; 95 % {span}, {kind}",
+        low=interval.low,
+        high=interval.high,
+    )
 
 
 def number(value: float | None, behind: str, absent: str = "Nothing to measure.") -> Cell:

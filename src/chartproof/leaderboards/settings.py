@@ -80,28 +80,20 @@ def editions(here: Sequence[Entrant], draws: int) -> Table:
         v1, v2, twin = e.of("v1"), e.of("v2"), e.of("twin")
         row = [cells.words(e.system)]
         row += [of_pairs(css(e.of(each)), "Not run, or not scored.") for each in shown]
-        for first, second in ((v1, v2), (v1, twin)):
+        for first, second in ((v1, v2), (v1, twin), (v2, twin)):
             found = matched(first, second)
-            ends = found.interval(draws=draws)
-            row.append(
-                signed(
-                    found.gain,
-                    f"on {found.n} pairs that both scored",
-                    low=ends.low if ends else None,
-                    high=ends.high if ends else None,
-                    absent=NO_MATCH,
-                )
-            )
+            behind, interval = f"on {found.n} pairs that both scored", found.interval(draws=draws)
+            row.append(signed(found.gain, behind, interval, absent=NO_MATCH))
         rows.append(tuple(row))
     return made(
         "board-editions",
         "CSS by the text that carries the change",
         "scored pairs of each edition; differences on matched pairs",
-        ("System", *(f"CSS {each}" for each in shown), "v2 − v1", "twin − v1"),
+        ("System", *(f"CSS {each}" for each in shown), "v2 − v1", "twin − v1", "twin − v2"),
         rows,
         notes=(
             "twin − v1: what is lost where a packet still contradicts its own change; the rest of "
-            "a low v1 is lack of response.",
+            "a low v1 is lack of response. twin − v2: the same of our edits of the text.",
         ),
     )
 
@@ -230,7 +222,6 @@ def _climbs(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[Step]]:
 
 
 def _compared(found: Matched, draws: int) -> tuple[Cell, ...]:
-    ends = found.interval(draws=draws)
     return (
         cells.count(found.n, "matched pairs"),
         of_pairs(found.first, NO_MATCH),
@@ -238,8 +229,7 @@ def _compared(found: Matched, draws: int) -> tuple[Cell, ...]:
         signed(
             found.gain,
             "agent less single shot",
-            low=ends.low if ends else None,
-            high=ends.high if ends else None,
+            found.interval(draws=draws),
             absent=NO_MATCH,
         ),
         cells.count(found.help),

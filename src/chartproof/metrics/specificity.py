@@ -14,7 +14,7 @@ import numpy as np
 
 from chartproof.metrics.interval import DRAWS, SEED, Matrix, bca
 from chartproof.metrics.paired import mcnemar
-from chartproof.metrics.rate import Interval, Rate
+from chartproof.metrics.rate import Interval, Rate, wilson
 from chartproof.metrics.sensitivity import css, primary
 from chartproof.records.sensitivity import Change, Pair
 
@@ -131,7 +131,12 @@ def movement(pairs: Sequence[Pair], change: Change) -> Rate:
 
 @dataclass(frozen=True, slots=True)
 class SpecificityIntervals:
-    """95 % BCa over cases, active and placebo pairs of a case drawn together."""
+    """95 % over cases, active and placebo pairs of a case drawn together.
+
+    BCa; where the bootstrap has nothing to vary, marked `wilson`: Wilson's for `csps`, and for a
+    difference what Wilson's intervals of both its rates at 97.5 % leave open, which is at least
+    95 % however the two hang together.
+    """
 
     csps: Interval | None
     j: Interval | None
@@ -157,10 +162,22 @@ def specificity_intervals(
         return bca(sums, net, draws=draws, seed=seed) if len(cases) else None
 
     return SpecificityIntervals(
-        csps=less_alarms(lambda _: 1.0),
-        j=less_alarms(lambda drawn: drawn[..., 2] / drawn[..., 3]),
-        j_directed=less_alarms(lambda drawn: drawn[..., 4] / drawn[..., 5]),
+        csps=less_alarms(lambda _: 1.0) or _of_csps(found),
+        j=less_alarms(lambda drawn: drawn[..., 2] / drawn[..., 3])
+        or _of_difference(found.hit, found.false_alarm),
+        j_directed=less_alarms(lambda drawn: drawn[..., 4] / drawn[..., 5])
+        or _of_difference(found.css, found.false_alarm),
     )
+
+
+def _of_csps(found: Specificity) -> Interval | None:
+    return None if found.csps is None else wilson(found.csps, found.false_alarm.of)
+
+
+def _of_difference(first: Rate, second: Rate) -> Interval | None:
+    """From both rates' intervals at 97.5 %, which hold together at 95 % (Bonferroni)."""
+    a, b = first.wilson(0.975), second.wilson(0.975)
+    return None if a is None or b is None else Interval(a.low - b.high, a.high - b.low, wilson=True)
 
 
 @dataclass(frozen=True, slots=True)
