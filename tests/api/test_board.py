@@ -5,7 +5,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from chartproof.records.board import Cohort
 from chartproof.records.board_study import BoardStudy
 from chartproof.records.record import CANARY
 from chartproof.records.sensitivity import Pair
-from chartproof.records.table import Table
+from chartproof.records.table import Cell, Table
 from chartproof.runs import cells
 from chartproof.runs.board import Board
 from chartproof.runs.systems import boards
@@ -241,26 +241,73 @@ def cell_of(home: Path, system: str, arm: str) -> Path:
     )
 
 
-def shown(scores: Scores) -> dict[tuple[str, int, int], str]:
-    """Table, row and column → the cell, of every table."""
+def shown(scores: Scores) -> dict[tuple[str, int, str], tuple[str, Cell]]:
+    """Table, row and column → what the row is called, and the cell; of every table."""
     return {
-        (table.id, n, m): f"{table.rows[n][0].text}: {cell.text} {cell.why} {cell.value}"
+        (table.id, n, column): (row[0].text, cell)
         for table in board_tables(scores, draws=20)
         for n, row in enumerate(table.rows)
-        for m, cell in enumerate(row)
+        for column, cell in zip(table.columns, row, strict=True)
     }
 
 
-def test_without_a_cell_exactly_its_row_is_gone_and_no_number_of_another_system_changes(
-    copy: Path,
+def touched(before: Scores, after: Scores) -> set[tuple[str, str, str]]:
+    """Table, name of the row and column of every cell that differs."""
+    old, new = shown(before), shown(after)
+    assert old.keys() == new.keys()
+    return {(key[0], old[key][0], key[2]) for key in old if old[key] != new[key]}
+
+
+SHARED = {
+    # what counts rows of all systems, or tells systems apart, names no single one
+    ("board-books", "twin", "Rows scored"), ("board-books", "twin", "Not scored"),
+    ("board-books", "twin", "Why"),
+}  # fmt: skip
+RANKS = {"CSS rank", "CMS rank", "Rank change", "Alone first", "Ranks"}
+FED = {"board-headline", "board-editions", "board-specificity", "board-distribution",
+       "board-coherent", "board-reach"}  # fmt: skip
+"""Tables with a row for each system, into which an active pair that is scored enters."""
+
+
+def assert_of_one_row(
+    cells_: set[tuple[str, str, str]], pair: Pair, system: str, *, lost: bool
 ) -> None:
-    before = score_board(copy, TWO)
-    counted = next(
+    """Whether the cells that differ are those that a row of one system feeds, and no other."""
+    groups = {pair.family, pair.intervention, "macro", f"cancer {pair.cancer}",
+              *(f"stratum {each}" for each in pair.strata)}  # fmt: skip
+    for table, row, column in cells_:
+        if table in ("board-css-families", "board-css-interventions", "board-strata"):
+            assert row in groups, (table, row, column)
+            assert column in (system, "Leader"), (table, row, column)
+        elif (table, row, column) in SHARED:
+            assert lost
+        elif row != system:
+            assert table in ("board-headline", "board-ranks"), (table, row, column)
+            assert column in RANKS, (table, row, column)
+    assert {table for table, row, _ in cells_ if row == system} >= FED
+    for column, table, row in (
+        ("CSS", "board-headline", system), (system, "board-css-families", pair.family),
+        (system, "board-css-interventions", pair.intervention),
+        (system, "board-strata", f"cancer {pair.cancer}"),
+    ):  # fmt: skip
+        assert (table, row, column) in cells_
+    assert not lost or cells_ >= SHARED
+    assert not {table for table, _, _ in cells_} & {"board-coverage", "board-noops"}
+
+
+def counted(scores: Scores) -> Pair:
+    """A pair of the re-planner that enters its mean."""
+    return next(
         pair
-        for pair in before.pairs
+        for pair in scores.pairs
         if pair.system == "board-replanner" and pair.score is not None and not pair.vacuous
     )
-    gone = cell_of(copy, "board-replanner", f"twin:{counted.intervention}")
+
+
+def test_without_a_cell_exactly_what_its_row_feeds_is_different(copy: Path) -> None:
+    before = score_board(copy, TWO)
+    pair = counted(before)
+    gone = cell_of(copy, "board-replanner", f"twin:{pair.intervention}")
     case, arm = gone.parents[1].name, gone.parent.name
     shutil.rmtree(gone)
     after = score_board(copy, TWO)
@@ -269,12 +316,19 @@ def test_without_a_cell_exactly_its_row_is_gone_and_no_number_of_another_system_
     assert [(p.system, p.case, f"twin:{p.intervention}") for p in lost] == [
         ("board-replanner", case, arm)
     ]
-    old, new = shown(before), shown(after)
-    assert old.keys() == new.keys()
-    changed = {key for key in old if old[key] != new[key]}
-    assert any(key[0] == "board-headline" for key in changed)
-    assert changed
-    assert not [key for key in changed if old[key].startswith("board-oracle")]
+    (of_cell,) = lost
+    assert_of_one_row(touched(before, after), of_cell, "board-replanner", lost=True)
+
+
+def test_of_a_grade_that_is_flipped_exactly_what_its_row_feeds_is_different(two: Path) -> None:
+    before = score_board(two, TWO)
+    pair = counted(before)
+    flip = {0.0: (1.0, "updated")}.get(pair.score or 0.0, (0.0, "unchanged"))
+    other = pair.model_copy(update={"score": flip[0], "direction": flip[1]})
+    after = replace(before, pairs=tuple(other if each is pair else each for each in before.pairs))
+    cells_ = touched(before, after)
+    assert_of_one_row(cells_, pair, "board-replanner", lost=False)
+    assert not {table for table, _, _ in cells_} & {"board-books", "board-families"}
 
 
 def test_without_the_original_every_pair_of_that_case_is_gone(copy: Path) -> None:
