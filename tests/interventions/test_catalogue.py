@@ -134,3 +134,35 @@ def test_an_edit_that_takes_for_ever_is_refused_by_file_line_and_key(
     of = Subject.of(text, "breast", endless)
     with pytest.raises(SpecError, match=r"v2.yaml, line \d+, `entries.A2.*did not end within"):
         apply(endless["A2"], "v2", of)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "named"),
+    [
+        ("HER2-negative by IHC conflicts with the 3+ of the biopsy: keep the plan.", True),
+        ("The HER2 negative result and the earlier 3+ are inconsistent.", True),
+        ("The chart contradicts itself: HER2-negative here, amplified there.", True),
+        ("Now HER2-negative.", False),
+        ("There is a discrepancy of dates. HER2-negative.", False),
+        ("HER2-negative, without any discrepancy.", False),
+        ("HER2-negative: the discrepancy of the biopsy has been resolved.", False),
+        ("HER2-negative; no conflict of interest.", False),
+    ],
+)
+def test_a_refusal_names_the_fact_and_the_conflict_in_one_sentence(
+    reasons: str, named: bool
+) -> None:
+    rule = catalogue().refusal("A2_HER2_positive_to_negative", "v2", ("residual",))
+    assert rule is not None
+    assert rule.named_in(reasons) is named
+
+
+def test_the_refusal_credit_is_open_only_where_its_rule_says() -> None:
+    known = catalogue()
+    flip, inserted = "A2_HER2_positive_to_negative", known["D2"].id
+    for edition in ("v2", "twin"):
+        assert known.refusal(flip, edition, ("incoherent",)) is not None
+        assert known.refusal(flip, edition, ("noop",)) is None
+    assert known.refusal(flip, "v1", ("incoherent",)) is None
+    assert known.refusal(flip, "v1cr", ("incoherent",)) is None, "for insertions alone"
+    assert known.refusal(inserted, "v1cr", ("incoherent",)) is not None

@@ -11,7 +11,7 @@ from tests.oncology.states import EFFECTS, states
 
 from chartproof.catalog.intervention_files import read_interventions
 from chartproof.errors import SpecError
-from chartproof.judges.board import Basis, Judgement, judged
+from chartproof.judges.board import Basis, Judgement, judged, refuses
 from chartproof.judges.movement import distance, moved
 from chartproof.oncology.knowledge import knowledge
 from chartproof.records.board import Option, State
@@ -146,6 +146,25 @@ def test_an_acknowledgement_is_suggested_as_a_half_and_is_for_others_to_decide()
     assert judged(HER2, before, answer("T-DM1", why="Not HER2-negative.")).score == 0
     unsaid = judged(HER2, answer("T-DM1"), answer("T-DM1"), acknowledges=lambda text: False)
     assert unsaid.score == 0
+
+
+def test_who_refuses_stays_as_it_was_and_newly_names_the_conflict() -> None:
+    def names(text: str) -> bool:
+        return "conflict" in text
+
+    before, why = answer("T-DM1", {"treatment": "capecitabine", "status": "later_line"}), "conflict"
+    same = ("T-DM1", {"treatment": "capecitabine", "status": "later_line"})
+    assert refuses(before, answer(*same, why=why), names)
+    assert not refuses(before, answer(*same, why="HER2-negative"), names)
+    assert not refuses(answer(*same, why=why), answer(*same, why=why), names)
+    deferred = {"treatment": "T-DM1", "status": "conditional", "condition": "once reconciled"}
+    for other in (
+        answer("T-DM1", why=why),
+        answer("capecitabine", why=why),
+        answer(deferred, same[1], why=why),
+        recommendations("T-DM1; a conflict."),
+    ):
+        assert not refuses(before, other, names)  # fmt: skip
 
 
 def test_prose_is_scored_where_the_target_is_named_nowhere_or_under_a_rejecting_heading() -> None:

@@ -120,6 +120,24 @@ def test_an_edit_of_the_text_is_set_beside_the_state_changed() -> None:
     assert row["v2 − v1"].value == pytest.approx(24 / 71 - 0.5)
 
 
+def test_the_refusal_credit_stands_beside_css_or_is_a_dash_with_its_reason() -> None:
+    rows = [
+        p.model_copy(update={
+            "edition": "v2", "refusal_credit": p.case in ("c1", "c2"), "audits": ("residual",),
+        }) if p.edition == "twin" and p.change == "active" and p.intervention == "A2_HER2" else p
+        for p in pairs(systems=("constant",))
+    ]  # fmt: skip
+    table = by_id(rows)["board-refusals"]
+    got = {row[1].text: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    v2 = got["v2"]
+    assert (v2["Open to it"].value, v2["Credited"].value, v2["CSS"].value) == (12, 2, 0)
+    assert v2["CSS with credit"].value == pytest.approx(1 / 12)
+    for edition, why in (("v1", "as published"), ("twin", "nothing could earn")):
+        for column in ("Credited", "CSS with credit"):
+            assert got[edition][column].text == DASH
+            assert why in got[edition][column].why
+
+
 def test_families_and_books_add_up(study: dict[str, Table]) -> None:
     for row in study["board-families"].rows:
         got = dict(zip(study["board-families"].columns, row, strict=True))

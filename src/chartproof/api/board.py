@@ -27,7 +27,7 @@ from chartproof.interventions.ladders import climbed, ladders
 from chartproof.interventions.passages import Packet
 from chartproof.interventions.patterns import Pattern
 from chartproof.judges import board_store
-from chartproof.judges.board import Basis, judged
+from chartproof.judges.board import Basis, Judgement, judged, refuses
 from chartproof.judges.board_store import Score
 from chartproof.judges.consensus import covered
 from chartproof.judges.movement import distance, moved
@@ -518,9 +518,19 @@ class _Scorer:
             "unscored": found.unscored,
             "direction": found.direction,
             "vacuous": found.vacuous,
+            "refusal_credit": self._refuses(arm, before, after, found),
             "reason": "; ".join(found.reasons),
         }
         return row.model_copy(update=told)
+
+    def _refuses(
+        self, arm: StudyArm, before: _Answer, after: _Answer, found: Judgement
+    ) -> bool | None:
+        """Whether the refusal credit is earned; None where it cannot be, or rules cannot tell."""
+        rule = self.case.catalogue.refusal(arm.intervention, arm.edition, arm.audits)
+        if rule is None or (found.score is None and found.suggested is None):
+            return None
+        return refuses(before.read, after.read, rule.named_in)
 
     def _acknowledges(self, expected: ExpectedChange) -> Callable[[str], bool] | None:
         """Whether a rationale names the change, by the entry's expression."""

@@ -5,7 +5,7 @@ Source: Causal Sensitivity Score §2.2, App. A, App. M.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +39,7 @@ from chartproof.records.sensitivity import Edition
 
 Keys = tuple[str | int, ...]
 SLOT = re.compile(r"\{(\w+)\}")
+_SENTENCES = re.compile(r"(?<=[.;!?])\s+|\n+")
 """A slot of an inserted passage."""
 _DATED = frozenset({"d1", "d2", "d3", "deleted_date"})
 """Slots that are filled from the dates of the packet."""
@@ -106,6 +107,24 @@ class ReadyAudits:
     probe: str | None
     must_become: str | None
     new_fact: Pattern | None
+
+
+@dataclass(frozen=True)
+class ReadyRefusal:
+    """How a reason names the two facts that conflict: in one sentence, by two expressions."""
+
+    fact: Pattern
+    conflict: Pattern
+    denied: Pattern
+
+    def named_in(self, reasons: str) -> bool:
+        """Whether a sentence names the changed fact and says that it conflicts with another."""
+        return any(
+            self.conflict.matches(each)
+            and self.fact.matches(each)
+            and not self.denied.matches(each)
+            for each in _SENTENCES.split(reasons)
+        )
 
 
 @dataclass(frozen=True)
@@ -234,6 +253,35 @@ class Catalogue:
             "v2": self.files.v2.refusal_credit,
             "twin": self.files.v2.refusal_credit,
         }.get(edition)
+
+    def refusal(self, id_: str, edition: Edition, audits: Collection[str]) -> ReadyRefusal | None:
+        """How an answer to a changed packet earns the refusal credit.
+
+        Args:
+            id_: Of the intervention.
+            edition: Whose rule it is.
+            audits: That the changed packet failed.
+
+        Returns:
+            None where nothing earns it: the edition has no such rule, the rule is not for this
+            kind of change, no audit says that the packet is incoherent, or the entry does not say
+            what the fact is.
+        """
+        credit, entry = self.refusal_credit(edition), self[id_]
+        ours, published = entry.v2, entry.published(edition)
+        if credit is None or ours is None or not set(audits) & set(credit.requires_audit):
+            return None
+        said = published.said if published else ours.said
+        fact = ours.said.expected_change.rationale_must_mention
+        if fact is None or said.mutation_type not in credit.applies_to_mutation_types:
+            return None
+        file = "v1cr" if edition == "v1cr" else "v2"
+        key = ("entries", id_, "expected_change", "rationale_must_mention")
+        return ReadyRefusal(
+            self._pattern(fact, "v2", key),
+            self._pattern(credit.conflict, file, ("refusal_credit", "conflict")),
+            self._pattern(credit.conflict_denied, file, ("refusal_credit", "conflict_denied")),
+        )
 
     def check_names(self, names: Names) -> None:
         """Refuse an expected change that names what the treatment knowledge does not know.

@@ -136,6 +136,28 @@ def judged(
         )
 
 
+def refuses(
+    before: Recommendations, after: Recommendations, names_conflict: Callable[[str], bool]
+) -> bool:
+    """Whether an answer stays as it was and gives as its reason that the packet conflicts.
+
+    Stays: every item but the rejected ones has its treatment, time and status. A plan that is
+    deferred is for others to judge, and so is prose.
+    """
+    read = all(each.unparsed is None and not each.from_prose for each in (before, after))
+    if not read or _standing(before) != _standing(after):
+        return False
+    return names_conflict(_reasons(after)) and not names_conflict(_reasons(before))
+
+
+def _standing(answer: Recommendations) -> set[tuple[Status, frozenset[tuple[str, str]]]]:
+    return {
+        (given.status, what_and_when(given))
+        for given in answer.items
+        if given.status != "not_recommended"
+    }
+
+
 class _Pair:
     """Both answers and what is demanded of them."""
 

@@ -32,6 +32,8 @@ from chartproof.records.sensitivity import Edition, Pair
 from chartproof.records.table import Cell, Table
 
 NONE = "No pair of it was scored."
+NO_CREDIT = "No packet failed an audit that the rule names: nothing could earn the credit."
+NO_CREDIT_V1 = "The rule as published has no refusal credit."
 
 
 def families(here: Sequence[Entrant]) -> Table:
@@ -223,7 +225,7 @@ def bookkeeping_table(here: Sequence[Entrant]) -> Table:
 
 
 def untroubled(here: Sequence[Entrant], edition: Edition) -> Table:
-    """CSS with and without what is in question: audits, refusal credit, vacuous pairs (App. J)."""
+    """CSS with and without what is in question: audits, vacuous pairs (App. J)."""
     rows: list[tuple[Cell, ...]] = []
     for e in here:
         pairs = e.of(edition)
@@ -236,7 +238,6 @@ def untroubled(here: Sequence[Entrant], edition: Edition) -> Table:
             of_pairs(css(coherent), "Every scored pair failed an audit."),
             of_pairs(css(d), NONE),
             of_pairs(css([pair for pair in d if not pair.audits]), NONE),
-            of_pairs(css(pairs, refusal_credit=True)),
             cells.count(len(vacuous(pairs)), "scored, and no evidence either way"),
             cells.words(", ".join(f"{k} {n}" for k, n in sorted(failed.items())) or "none"),
         ))  # fmt: skip
@@ -246,10 +247,43 @@ def untroubled(here: Sequence[Entrant], edition: Edition) -> Table:
         f"scored pairs of edition {edition}",
         (
             *("System", "CSS", "Audits passed", "Family D", "D, audits passed"),
-            *("Refusal credit", "Vacuous", "Audits failed"),
+            *("Vacuous", "Audits failed"),
         ),
         rows,
-        notes=("The refusal credit is a rule of its own and never in another number.",),
+    )
+
+
+def refusals(here: Sequence[Entrant]) -> Table:
+    """CSS without and with the refusal credit, of every edition that was scored (App. J)."""
+    rows: list[tuple[Cell, ...]] = []
+    for e in here:
+        for edition in EDITIONS:
+            pairs = e.of(edition)
+            if not any(pair.score is not None for pair in pairs):
+                continue
+            open_to = [pair for pair in pairs if pair.refusal_credit is not None]
+            earned = sum(pair.refusal_credit is True for pair in open_to)
+            why = NO_CREDIT_V1 if edition == "v1" else NO_CREDIT
+            rows.append((
+                cells.words(e.system),
+                cells.words(edition),
+                of_pairs(css(pairs)),
+                cells.count(len(open_to), "the packet failed an audit that the rule names"),
+                cells.count(earned, "stayed as it was and named the conflict")
+                if open_to else cells.dash(why),
+                of_pairs(css(pairs, refusal_credit=True)) if open_to else cells.dash(why),
+            ))  # fmt: skip
+    return made(
+        "board-refusals",
+        "Refusal credit",
+        "scored pairs of each edition; with credit, those too that rules score by it alone",
+        ("System", "Edition", "CSS", "Open to it", "Credited", "CSS with credit"),
+        rows,
+        notes=(
+            "½ where an audit found the packet incoherent, every recommendation stayed, and one "
+            "sentence names the changed fact and a conflict. A plan deferred, and prose, are for "
+            "others to judge. A rule of its own, never in another number.",
+        ),
     )
 
 

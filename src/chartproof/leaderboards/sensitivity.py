@@ -16,6 +16,7 @@ from chartproof.leaderboards.changes import (
     interventions,
     noops,
     per_family,
+    refusals,
     strata,
     untroubled,
 )
@@ -121,6 +122,7 @@ def _of_setting(
             distribution_table(here, edition),
             strata(here, edition),
             untroubled(here, edition),
+            refusals(here),
             family_e(here, edition),
             reach(here, edition),
         ]

@@ -47,20 +47,20 @@ def css(pairs: Sequence[Pair], *, refusal_credit: bool = False) -> Rate:
     Args:
         pairs: Of one system, edition and setting.
         refusal_credit: Whether an answer that names the changed packet as incoherent and stays as
-            it was earns 0.5 (announced for the camera-ready version of the paper).
+            it was earns 0.5 (announced for the camera-ready version of the paper). Where rules
+            abstain otherwise, such a pair is then scored all the same.
     """
-    return Rate.over(
-        primary(pairs),
-        lambda pair: credited(pair) if refusal_credit else pair.score,
-        SCORED_PAIRS,
-    )
+    if not refusal_credit:
+        return Rate.over(primary(pairs), lambda pair: pair.score, SCORED_PAIRS)
+    among = [p for p in active(pairs) if p.score is None and p.refusal_credit]
+    return Rate.over((*primary(pairs), *among), credited, f"{SCORED_PAIRS} and credited ones")
 
 
 def credited(pair: Pair) -> float | None:
     """The score with the refusal credit of the later rule."""
-    if pair.score is None:
-        return None
-    return max(pair.score, 0.5) if pair.refusal_credit else pair.score
+    if not pair.refusal_credit:
+        return pair.score
+    return max(pair.score or 0.0, 0.5)
 
 
 def css_by(pairs: Sequence[Pair], key: Callable[[Pair], str | Sequence[str]]) -> dict[str, Rate]:

@@ -405,12 +405,16 @@ class RefusalCredit(Record):
 
     Attributes:
         requires_audit: Credited only where the packet fails one of these.
+        conflict: How a sentence says that two facts do not go together; `conflict_denied`, that
+            they do.
     """
 
     score: float
     when: str
     applies_to_mutation_types: tuple[Mutation, ...]
     requires_audit: tuple[AuditName, ...] = ()
+    conflict: str
+    conflict_denied: str
     note: str = ""
 
 

@@ -33,6 +33,8 @@ class Pair(Record):
         distance: 1 − Jaccard of the recommended items; 0 where both are empty.
         vacuous: The original answer recommended nothing that could be dropped, and nothing was to
             be added or shifted: no evidence either way.
+        refusal_credit: Whether the answer stayed as it was and named the packet as incoherent;
+            None where the edition's rule has no credit for the pair, or rules cannot tell.
         audits: Audits that the changed packet failed (`residual`, `incoherent`, …).
         saw_mutation: Of an agent: whether a section that holds the change was read. Of a
             single-shot system: whether its summary still holds it. None where that was not told.
@@ -54,7 +56,7 @@ class Pair(Record):
     vacuous: bool = False
     moved: float | None = None
     distance: float | None = None
-    refusal_credit: bool = False
+    refusal_credit: bool | None = None
     audits: tuple[str, ...] = ()
     saw_mutation: bool | None = None
     hit_cap: bool | None = None
