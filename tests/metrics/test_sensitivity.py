@@ -60,6 +60,16 @@ def test_the_refusal_credit_is_a_half_and_a_rule_of_its_own(pair: Make) -> None:
     assert css(pairs).value == 0
     assert css(pairs, refusal_credit=True).value == pytest.approx(0.25)
     assert css([pair(refusal_credit=True)], refusal_credit=True).value == 1
+    assert css([pair(score=0.0, refusal_credit=False)], refusal_credit=True).value == 0
+
+
+def test_what_rules_abstain_from_is_scored_by_the_credit_alone(pair: Make) -> None:
+    unsettled = {"score": None, "unscored": "judge_abstained", "direction": None}
+    pairs = [pair(), pair(case="c2", refusal_credit=True, **unsettled),
+             pair(case="c3", refusal_credit=False, **unsettled)]  # fmt: skip
+    assert (css(pairs).value, css(pairs).of) == (1, 1)
+    found = css(pairs, refusal_credit=True)
+    assert (found.value, found.of) == (pytest.approx(0.75), 2)
 
 
 def test_zeros_are_told_apart_by_what_the_answer_did(pair: Make) -> None:
@@ -88,13 +98,20 @@ def test_the_mean_is_that_of_the_distribution(pair: Make, rows: list[tuple[int, 
 
 def test_the_printed_means_follow_from_the_printed_shares(pair: Make) -> None:
     """grok: 40.8 % wrong and 35.4 % correct are CSS .473; Family D 17.2 % is 52.5 of 306."""
-    assert pytest.approx(0.473) == (1 + 0.354 - 0.408) / 2
+    printed = [*(1.0,) * 354, *(0.5,) * 238, *(0.0,) * 408]
+    thousand = [pair(case=f"c{n}", score=score) for n, score in enumerate(printed)]
+    shares = distribution(thousand)
+    assert (shares.n, shares.wrong, shares.correct) == (1000, 408, 354)
+    assert shares.css == css(thousand).value == pytest.approx(0.473)
     whole = [*(1.0,) * 52, 0.5, *(0.0,) * 253]
     pairs = [pair(case=f"c{n}", family="D", score=score) for n, score in enumerate(whole)]
     found = css(pairs)
     assert (found.hits, found.of) == (52.5, 306)
     assert f"{100 * (found.value or 0):.1f}" == "17.2"
-    assert f"{100 * 12 / 306:.1f}" == "3.9"
+    right = [pair(case=f"c{n}", family="D", score=float(n < 12)) for n in range(306)]
+    among = distribution(right)
+    assert (among.correct, among.n) == (12, 306)
+    assert f"{100 * (css_by(right, lambda p: p.family)['D'].value or 0):.1f}" == "3.9"
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +150,8 @@ def test_the_books_of_the_paper_add_up(paper: list[Pair]) -> None:
     assert {name: book.eligible for name, book in by_family.items()} == FAMILIES
     assert (by_family["C"].noop, by_family["C"].scored) == (73, 80)
     assert sum(book.noop for book in by_family.values()) == 73
-    assert sum(FAMILIES.values()) == 398 + 153 + 306 + 5 == 862
+    assert sum(book.eligible for book in by_family.values()) == found.eligible
+    assert sum(book.scored for book in by_family.values()) == found.scored
 
 
 def test_a_row_that_is_not_there_is_told_as_absent(pair: Make) -> None:
