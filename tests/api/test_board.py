@@ -4,7 +4,7 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -35,7 +35,7 @@ from chartproof.records.record import CANARY
 from chartproof.records.sensitivity import Pair
 from chartproof.records.table import Cell, Table
 from chartproof.runs import cells
-from chartproof.runs.board import Board
+from chartproof.runs.board import Board, BoardTask
 from chartproof.runs.systems import boards
 
 SYSTEMS = tuple(HABITS)
@@ -86,7 +86,12 @@ def cohort_in(folder: Path, cases: Sequence[str]) -> None:
 CASES = ("SYN-BRE-0004", "SYN-BRE-0013", "SYN-NSC-0006", "SYN-NSC-0026", "SYN-PAN-0005")
 
 
-def ran(home: Path, study: BoardStudy, marked: str = "unregistered") -> None:
+def ran(
+    home: Path,
+    study: BoardStudy,
+    marked: str = "unregistered",
+    who: Callable[[BoardTask], InProcess] = lambda task: InProcess(task.system),
+) -> None:
     """Fill every cell of a study within this process."""
     cohort, golds = board.read_cohort(home / study.cohort), board.read_gold(home / study.cohort)
     told = [Told(each, cohort.packet(each), golds[each.id].state) for each in cohort.cohort.cases]
@@ -95,7 +100,7 @@ def ran(home: Path, study: BoardStudy, marked: str = "unregistered") -> None:
     )
     filling = Board(time.perf_counter)
     for task in tasks(home, study, arms, marked=marked, lenient=cohort.lenient):
-        filling.fill(task, InProcess(task.system), lambda: False)
+        filling.fill(task, who(task), lambda: False)
 
 
 @pytest.fixture(scope="module")
@@ -329,6 +334,46 @@ def test_of_a_grade_that_is_flipped_exactly_what_its_row_feeds_is_different(two:
     cells_ = touched(before, after)
     assert_of_one_row(cells_, pair, "board-replanner", lost=False)
     assert not {table for table, _, _ in cells_} & {"board-books", "board-families"}
+
+
+@dataclass
+class Refusing(InProcess):
+    """Stays with one drug, and says why."""
+
+    why: str = ""
+
+    def answer(self, *_: Any, **__: Any) -> str:
+        given = {"treatment": "osimertinib", "timing": "palliative", "status": "recommend"}
+        return json.dumps({
+            "recommendations": [given], "not_recommended": [], "overall_rationale": self.why,
+        })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("why", "credited"),
+    [
+        ("That it progressed on osimertinib conflicts with the response told on top.", True),
+        ("It progressed on osimertinib.", False),
+    ],
+)
+def test_who_names_the_conflict_of_an_incoherent_packet_and_stays_has_the_refusal_credit(
+    tmp_path: Path, why: str, credited: bool
+) -> None:
+    cohort_in(tmp_path / "cohort", ("SYN-NSC-0026",))
+    study = BoardStudy(
+        id="two", systems=("board-constant",), editions=("v1cr",), placebos=0, hard_placebos=0,
+        replicates=1, interventions=("B2_insert_osimertinib_failure",),
+    )  # fmt: skip
+    ran(tmp_path, study, who=lambda task: Refusing(
+        task.system, why="" if task.arm == "original" else why
+    ))  # fmt: skip
+    found = score_board(tmp_path, study)
+    (pair,) = [p for p in found.pairs if p.intervention in study.interventions]
+    assert (pair.score, pair.audits, pair.refusal_credit) == (0, ("residual",), credited)
+    table = next(t for t in board_tables(found, draws=20) if t.id == "board-refusals")
+    (row,) = table.rows
+    got = {name: cell.value for name, cell in zip(table.columns, row, strict=True)}
+    assert (got["CSS"], got["CSS with credit"]) == (0, 0.5 if credited else 0)
 
 
 def test_without_the_original_every_pair_of_that_case_is_gone(copy: Path) -> None:
