@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from chartproof.metrics.matched import css_where_seen, matched, saw_mutation
+from chartproof.metrics.sensitivity import css
 from chartproof.records.sensitivity import Pair
 
 Make = Callable[..., Pair]
@@ -43,10 +44,15 @@ def test_a_mean_that_stays_may_hide_fewer_updates(pair: Make) -> None:
     assert sum(n for (_, to), n in found.transitions.items() if to == 1) == 0
 
 
-def test_the_printed_gain_is_of_unmatched_means() -> None:
+def test_the_printed_gain_is_of_unmatched_means(pair: Make) -> None:
     """+20.3 points fit 27 of 99 against 7 of 100, and not 7 of the same 99."""
-    assert f"{100 * (27 / 99 - 7 / 100):.1f}" == "20.3"
-    assert f"{100 * (27 / 99 - 7 / 99):.1f}" == "20.2"
+    single = [pair(case=f"c{n}", score=float(n < 7)) for n in range(100)]
+    agent = [pair(case=f"c{n}", score=float(n < 27), setting="agent") for n in range(99)]
+    found = matched(single, agent)
+    assert (found.n, found.first.hits, found.second.hits) == (99, 7, 27)
+    assert f"{100 * (found.gain or 0):.1f}" == "20.2"
+    apart = (css(agent).value or 0) - (css(single).value or 0)
+    assert f"{100 * apart:.1f}" == "20.3"
 
 
 def test_the_gain_has_an_interval_over_cases(pair: Make) -> None:
