@@ -16,6 +16,17 @@ EXAMPLE = Path(__file__).parents[1] / "oncology" / "example_packet.txt"
 Board = Callable[..., str]
 
 
+def _altered(beside: Path, file: str, old: str, new: str) -> Path:
+    """A copy of the catalogue with one text of one file replaced."""
+    folder = beside / "mine"
+    shutil.copytree(INTERVENTIONS, folder)
+    path = folder / f"{file}.yaml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    return folder
+
+
 @pytest.fixture
 def board(monkeypatch: pytest.MonkeyPatch) -> Board:
     monkeypatch.setenv("COLUMNS", "200")
@@ -79,6 +90,27 @@ def test_a_declaration_against_the_knowledge_ends_the_check(board: Board, tmp_pa
     )
     with pytest.raises(SpecError, match=r"A3_EGFR.*`PLATINUM` is to be dropped.*for nsclc, stage"):
         board("check", "--catalogue", folder)
+
+
+def test_a_drug_dropped_and_added_ends_the_check(board: Board, tmp_path: Path) -> None:
+    both = "EGFR_MET_BISPECIFIC, PLATINUM_DOUBLET]"
+    folder = _altered(tmp_path, "v2", "EGFR_MET_BISPECIFIC]", both)
+    with pytest.raises(
+        SpecError, match=r"A3_EGFR.*`PLATINUM_DOUBLET` is to be dropped and to be a"
+    ):
+        board("check", "--catalogue", folder)
+
+
+@pytest.mark.parametrize("drug", ["trastuzumob", "nosuchdrugatall"])
+def test_an_unknown_drug_of_a_published_entry_is_refused_wherever_it_is_read(
+    board: Board, tmp_path: Path, drug: str
+) -> None:
+    folder = _altered(tmp_path, "v1", "must_drop: [trastuzumab,", f"must_drop: [{drug},")
+    (tmp_path / "cohort.json").write_text("{}")
+    for command in ("check",), ("catalogue",), ("lock", tmp_path, "--out", tmp_path / "lock"):
+        with pytest.raises(SpecError, match=rf"v1.yaml, line \d+, .*must_drop.0`: `{drug}` is no"):
+            board(*command, "--catalogue", folder)
+    assert not (tmp_path / "lock").exists()
 
 
 def test_a_lock_is_written_once_and_then_compared(board: Board, tmp_path: Path) -> None:

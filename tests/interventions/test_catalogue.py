@@ -114,6 +114,59 @@ def test_a_declaration_against_the_knowledge_is_found(altered: Altered) -> None:
     assert any("`PLATINUM` is to be dropped" in each.what for each in found.disagreements)
 
 
+A3_DROPS = "must_drop: [EGFR_TKI, EGFR_MET_BISPECIFIC]"
+A3_ADDS = "must_add_any_of: [CHEMO_IMMUNOTHERAPY_NSCLC, ICI_MONO_IF_PDL1_HIGH, PLATINUM_DOUBLET]"
+
+
+@pytest.mark.parametrize(
+    ("entry", "old", "new", "told"),
+    [
+        ("A3", A3_DROPS, "must_drop: []", "osimertinib` is no longer right, and no declared drop"),
+        ("A3", A3_ADDS, "must_add_any_of: []", "cemiplimab` becomes right, and no declared add"),
+        ("A4", "must_drop: [ICI]", "must_drop: [PLATINUM_DOUBLET]", "no longer right, and no decl"),
+    ],
+)  # fmt: skip
+def test_a_derived_change_that_is_not_declared_is_found(
+    altered: Altered, entry: str, old: str, new: str, told: str
+) -> None:
+    (found,) = compared(altered("v2", old, new), [entry])
+    assert any(told in each.what for each in found.disagreements)
+
+
+@pytest.mark.parametrize(
+    ("entry", "old", "new", "told"),
+    [
+        ("A3", A3_DROPS, "must_drop: [EGFR_TKI, EGFR_MET_BISPECIFIC, PLATINUM_DOUBLET]",
+         "`PLATINUM_DOUBLET` is to be dropped and to be added"),
+        ("A4", "must_drop: [ICI]", "must_drop: [ICI, PLATINUM_DOUBLET]",
+         "`PLATINUM_DOUBLET` is to be dropped, and no patient of the grid loses it"),
+        ("B2", "        FIRST_SECOND_GEN_EGFR_TKI_MONO: no", "        OSIMERTINIB_MONO: no",
+         "`OSIMERTINIB_MONO` is marked never_on_grid"),
+        ("A3", "must_drop: {names: [PLATINUM]", "must_drop: {names: [PLATINUM, ALK_TKI]",
+         "`ALK_TKI` is unasked under must_drop, and is never derived"),
+    ],
+)  # fmt: skip
+def test_a_declaration_that_contradicts_itself_or_is_never_met_is_found(
+    altered: Altered, entry: str, old: str, new: str, told: str
+) -> None:
+    (found,) = compared(altered("v2", old, new), [entry])
+    assert any(told in each for each in found.faults)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("words: [adjuvant therapy, ", "words: [", "`adjuvant therapy` is no name"),
+        ("words: [adjuvant therapy, ", "words: [adjuvant therapy, surgery, ", "`surgery` is no w"),
+    ],
+)
+def test_words_of_a_published_entry_are_marked_and_no_names(
+    altered: Altered, old: str, new: str, told: str
+) -> None:
+    with pytest.raises(SpecError, match=rf"v1.yaml, line \d+, .*{told}"):
+        altered("v1", old, new).check_names(knowledge())
+
+
 def test_lists_for_other_patients_are_not_asked_of_this_one() -> None:
     a3 = catalogue()["A3"]
     told = {"EGFR": "mutated", "M": "M0", "stage": "II", "surgery": "none"}

@@ -97,7 +97,8 @@ def apply(
 def check(folder: Folder = None) -> None:
     """Compare what each intervention declares with what the treatment knowledge derives.
 
-    Ends with status 2 where they disagree on an invented patient.
+    Ends with status 2 where a declared change is not the derived one on an invented patient, where
+    a derived one is not declared, or where a declaration contradicts itself or is never met.
     """
     from chartproof.interventions.expectations import compared
 
@@ -126,7 +127,15 @@ def check(folder: Folder = None) -> None:
             f"{first.entry}: {first.what}, for {first.state.cancer}, stage {first.state.stage}, "
             f"{first.state.surgery}, {told} ({len(wrong)} disagreements in all).",
             remedy="Correct the expected change in the catalogue, or the rule in "
-            "board/knowledge.yaml; `only_where` declares a list for some patients alone.",
+            "board/knowledge.yaml; `only_where` declares a list for some patients alone, `unasked` "
+            "says with a reason what is derived beside it.",
+        )
+    faults = [f"{one.entry}: {each}" for one in found for each in one.faults]
+    if faults:
+        raise SpecError(
+            f"{'; '.join(faults)}.",
+            remedy="Correct the expected change in the catalogue; `never_on_grid: {NAME: reason}` "
+            "marks a drop that no invented patient can show.",
         )
 
 
@@ -146,6 +155,7 @@ def lock(
     from chartproof.interventions import lock as locking
 
     place = folder or INTERVENTIONS
+    _catalogue(folder)  # whose names are known, before they are fixed
     made = locking.lock(cohort, place)
     if out.exists() and not replace:
         locking.check(locking.read_lock(out), cohort, place)

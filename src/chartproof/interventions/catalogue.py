@@ -20,6 +20,8 @@ from chartproof.catalog.intervention_files import (
 from chartproof.errors import SpecError
 from chartproof.interventions.passages import Reader
 from chartproof.interventions.patterns import Pattern
+from chartproof.oncology.knowledge import knowledge
+from chartproof.oncology.recognise import recognised
 from chartproof.records.board import Cancer
 from chartproof.records.intervention import (
     Applicability,
@@ -286,7 +288,8 @@ class Catalogue:
     def check_names(self, names: Names) -> None:
         """Refuse an expected change that names what the treatment knowledge does not know.
 
-        Editions as published keep the paper's words.
+        An entry as published may use any name that an answer may use (`platinum-pemetrexed`, `HER2
+        testing`); what is no name has to stand under its `words`.
 
         Raises:
             SpecError: Naming file, line and key.
@@ -298,6 +301,24 @@ class Catalogue:
                     "class of the treatment knowledge.",
                     remedy="Write it as catalog/board/knowledge.yaml does, by its generic name.",
                 )
+        for id_, said in self.files.v1.entries.items():
+            above: Keys = ("entries", id_)
+            used = list(_names(said.expected_change, "v1", (*above, "expected_change")))
+            for file, keys, name in used:
+                if name not in said.words and not (names.known(name) or _is_name(name)):
+                    raise SpecError(
+                        f"{self.files.place(file, keys)}: `{name}` is no name of a treatment that "
+                        "catalog/board/knowledge.yaml or names.yaml knows.",
+                        remedy="Correct it; what is meant as words stands under `words` of the "
+                        "entry, too.",
+                    )
+            for number, word in enumerate(said.words):
+                if word not in {name for _, _, name in used} or _is_name(word):
+                    raise SpecError(
+                        f"{self.files.place('v1', (*above, 'words', number))}: `{word}` is no "
+                        "words of the expected change, or names a treatment.",
+                        remedy="Mark only what the expected change says and no name is.",
+                    )
 
     def _named(self) -> Iterator[tuple[str, Keys, str]]:
         """Every name in an expected change of ours, and where it stands."""
@@ -484,13 +505,24 @@ def _names(change: ExpectedChange, file: str, keys: Keys) -> Iterator[tuple[str,
             yield file, (*keys, key, number), name
     if change.exception is not None:
         yield file, (*keys, "exception", "class"), change.exception.class_
+    for key, of in change.unasked.items():
+        for number, name in enumerate(of.names):
+            yield file, (*keys, "unasked", key, "names", number), name
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is the name of a treatment from end to end, as in an answer."""
+    found = recognised(text, item=True)
+    return any(each.start == 0 and each.end == len(text) for each in found)
 
 
 @cache
 def catalogue(folder: Path = INTERVENTIONS) -> Catalogue:
-    """The catalogue of a folder, compiled once.
+    """The catalogue of a folder, compiled once, its names known.
 
     Raises:
-        SpecError: One of its files is wrong.
+        SpecError: One of its files is wrong, or an expected change names an unknown treatment.
     """
-    return Catalogue(read_interventions(folder))
+    made = Catalogue(read_interventions(folder))
+    made.check_names(knowledge())
+    return made

@@ -1,7 +1,8 @@
 """Declared and derived changes, compared over the grid of invented patients.
 
 An entry declares what an answer has to drop, add and re-time; the treatment knowledge says the same
-of each patient. Where both disagree, one of them is wrong.
+of each patient. Where both disagree, one of them is wrong. Both directions are compared: what is
+declared is right, and what is derived is declared, or told to be unasked with a reason.
 
 Synthetic; not reviewed by an oncologist; not for care.
 """
@@ -11,7 +12,8 @@ from typing import get_args
 
 from chartproof.interventions.catalogue import Catalogue, Intervention
 from chartproof.interventions.states import fits, grid, otherwise
-from chartproof.oncology.knowledge import Knowledge, knowledge
+from chartproof.oncology.knowledge import Derived, Knowledge, knowledge
+from chartproof.oncology.recognise import timing_of
 from chartproof.records.board import Consensus, Option, State, Timing
 from chartproof.records.intervention import Compared, Disagreement, ExpectedChange
 from chartproof.records.sensitivity import Edition
@@ -78,10 +80,12 @@ def _compared(
     asked = vacuous = silent = 0
     found: list[Disagreement] = []
     dropped: set[str] = set()
+    left: dict[str, set[str]] = {"must_drop": set(), "must_add": set()}
     for state, was in agreed:
         if not fits(intervention, state, catalogue):
             continue
-        now = known.consensus(otherwise(state, intervention.entry))
+        changed = otherwise(state, intervention.entry)
+        now = known.consensus(changed)
         if not _good(now):
             silent += 1
             continue
@@ -97,14 +101,19 @@ def _compared(
         }
         found += [
             Disagreement(entry=intervention.id, state=state, what=what)
-            for what in _disagreements(known, declared, now)
+            for what in (
+                *_disagreements(known, declared, now),
+                *_undeclared(known, declared, known.derive(state, changed), left),
+            )
         ]
+    never = tuple(name for name in whole.must_drop if name not in dropped)
     return Compared(
         entry=intervention.id,
         asked=asked,
         vacuous=vacuous,
         silent=silent,
-        never_dropped=tuple(name for name in whole.must_drop if name not in dropped),
+        never_dropped=never,
+        faults=tuple(_faults(whole, never, left)),
         disagreements=tuple(found),
     )
 
@@ -136,3 +145,56 @@ def _disagreements(known: Knowledge, declared: ExpectedChange, now: Consensus) -
         for option in _good(now):
             if option.timing in old:
                 yield f"`{option.timing}` is to be re-timed, and `{option}` is right afterwards"
+
+
+def _undeclared(
+    known: Knowledge, declared: ExpectedChange, derived: Derived, left: Mapping[str, set[str]]
+) -> Iterator[str]:
+    """What is derived and not declared; names of `unasked` that hold something go to `left`."""
+    added = (*declared.must_add, *declared.must_add_any_of)
+    words = (
+        *declared.must_drop_timing,
+        *(word for from_, _ in declared.timing_must_shift for word in from_.split("|")),
+    )
+    beside = {key: of.names for key, of in declared.unasked.items()}
+    nothing = not (declared.must_drop or added or words)
+    if nothing and not beside and declared.derive_from == "knowledge":
+        return  # the whole of the derived change is asked for
+    spared = (declared.exception.class_,) if declared.exception else ()
+    times = {timing_of(word) for word in words}
+    for option in derived.must_drop:
+        over = {name for name in beside.get("must_drop", ()) if known.belongs(option, name)}
+        if option.timing in times or any(
+            known.belongs(option, name) for name in (*declared.must_drop, *spared)
+        ):
+            continue
+        left["must_drop"].update(over)
+        if not over:
+            yield f"`{option}` is no longer right, and no declared drop covers it"
+    if any(known.belongs(option, name) for option in derived.must_add for name in added):
+        return
+    for option in derived.must_add:
+        over = {name for name in beside.get("must_add", ()) if known.belongs(option, name)}
+        left["must_add"].update(over)
+        if not over:
+            yield f"`{option}` becomes right, and no declared addition covers it"
+
+
+def _faults(
+    declared: ExpectedChange, never: Sequence[str], left: Mapping[str, set[str]]
+) -> Iterator[str]:
+    """What is wrong with a declaration as a whole."""
+    added = {name.removeprefix("@") for name in (*declared.must_add, *declared.must_add_any_of)}
+    for name in declared.must_drop:
+        if name.removeprefix("@") in added:
+            yield f"`{name}` is to be dropped and to be added"
+    for name in never:
+        if name not in declared.never_on_grid:
+            yield f"`{name}` is to be dropped, and no patient of the grid loses it"
+    for name in declared.never_on_grid:
+        if name not in never:
+            yield f"`{name}` is marked never_on_grid, and is not to be dropped or is lost"
+    for key, of in declared.unasked.items():
+        for name in of.names:
+            if name not in left[key]:
+                yield f"`{name}` is unasked under {key}, and is never derived beside the declared"

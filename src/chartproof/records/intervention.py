@@ -207,6 +207,17 @@ class Allowance(Record):
     unless_text: str | None = None
 
 
+class Unasked(Record):
+    """What the treatment knowledge derives beside the declared, and no answer is asked for.
+
+    Attributes:
+        names: Drugs, regimens, modalities or classes; each has to be derived on the grid.
+    """
+
+    names: tuple[str, ...] = Field(min_length=1)
+    why: str = Field(min_length=1)
+
+
 class ExpectedChange(Record):
     """What has to change in the recommendations.
 
@@ -224,6 +235,8 @@ class ExpectedChange(Record):
             asked for.
         timing_kept_with: A timing that is to be shifted may stay in an answer that recommends one
             of these, too: adjuvant treatment after an operation that is still to come.
+        never_on_grid: Name in `must_drop` that no invented patient loses → why it is there.
+        unasked: Derived drops and additions that are not what the entry is about.
     """
 
     derive_from: Literal["knowledge"] | None = None
@@ -238,6 +251,8 @@ class ExpectedChange(Record):
     allowed: tuple[str, ...] = ()
     only_where: dict[Listing, tuple[dict[str, Fact], ...]] = Field(default_factory=dict)
     timing_kept_with: tuple[str, ...] = ()
+    never_on_grid: Words = Field(default_factory=dict)
+    unasked: dict[Literal["must_drop", "must_add"], Unasked] = Field(default_factory=dict)
     note: str = ""
 
 
@@ -247,6 +262,7 @@ class Printed(Record):
     Attributes:
         printed_verbatim: The paper's characters, which no YAML reader accepts (OP-06).
         known_defects: What is wrong with it, kept as published.
+        words: Entries of the expected change that are words, and name no treatment that is known.
     """
 
     provenance: Provenance
@@ -259,6 +275,7 @@ class Printed(Record):
     expected_change: ExpectedChange
     scoring_rule: dict[float, str]
     known_defects: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     printed_verbatim: str | None = None
     note: str = ""
 
@@ -605,6 +622,7 @@ class Compared(Record):
         vacuous: Those whom it fits and whose treatment does not.
         silent: Those for whom, changed, the treatment knowledge names no treatment.
         never_dropped: Declared names that no patient loses: such a declaration says nothing.
+        faults: What is wrong with the declaration, whatever the patient.
     """
 
     entry: str
@@ -612,4 +630,5 @@ class Compared(Record):
     vacuous: int
     silent: int
     never_dropped: tuple[str, ...]
+    faults: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
