@@ -1,12 +1,18 @@
 """Answers to a tumour board, read."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartproof.reports.recommendations import LONGEST, MOST_ITEMS, recommendations
+from chartproof.reports.recommendations import (
+    LONGEST,
+    LONGEST_PROSE,
+    MOST_ITEMS,
+    recommendations,
+)
 
 ANSWER = """Thank you.
 
@@ -37,6 +43,34 @@ def test_items_are_read_with_time_status_line_and_reason() -> None:
         ("capecitabine",), ("T-DXd",), ("radiotherapy",), ("T-DM1",),
     ]  # fmt: skip
     assert read.items[3].rationale == "HER2-negative"
+
+
+def test_what_no_file_can_hold_is_replaced_where_an_answer_is_read() -> None:
+    bare = r'{"recommendations": [{"treatment": "trastuzumab \ud800", "rationale": "a\u0000b"}]}'
+    for text in (bare, "trastuzumab \ud800\0"):
+        read = recommendations(text)
+        assert read.items[0].items == ("trastuzumab",)
+        said = f"{read.items[0].treatment} {read.rationale} {read.items[0].rationale}"
+        assert read.model_dump_json()  # which a lone surrogate would stop
+        assert "\0" not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trastuzumab " * 4_000,
+        "trastuzumab" + " " * 49_000,
+        "```\n" * 50_000,
+        "{" * LONGEST,
+        json.dumps({"recommendations": ["taxane trastuzumab " * 2_000]}),
+    ],
+    ids=["names", "blanks", "fences", "braces", "item"],
+)
+def test_no_answer_is_slow_to_read(text: str) -> None:
+    begun = time.process_time()
+    read = recommendations(text)
+    assert time.process_time() - begun < 3
+    assert (read.unparsed is not None) == (len(text) > LONGEST_PROSE)
 
 
 def test_bare_json_is_read_and_a_repetition_is_no_fault() -> None:

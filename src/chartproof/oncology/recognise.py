@@ -5,6 +5,7 @@ wins; what makes another drug of a name (`trastuzumab` before `deruxtecan`) is n
 """
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -229,7 +230,7 @@ def _spelled(text: str) -> str:
 
 def _found(text: str, *, item: bool) -> Iterator[Named]:
     names = _names(item=item)
-    taken: list[tuple[int, int]] = []
+    taken: list[tuple[int, ...]] = []
     for match in names.pattern.finditer(text):
         written = match[0]
         of = names.of.get(written) if written in names.exact else names.of.get(_spelled(written))
@@ -239,7 +240,9 @@ def _found(text: str, *, item: bool) -> Iterator[Named]:
         yield Named(*match.span(), of)
     for class_, pattern in _classes():
         for match in pattern.finditer(text):
-            if not any(a < match.end() and match.start() < b for a, b in taken):
+            # names do not overlap, and stand in order: the last that begins before the end decides
+            at = bisect_left(taken, (match.end(),)) - 1
+            if at < 0 or taken[at][1] <= match.start():
                 yield Named(*match.span(), frozenset({f"@{class_}"}))
     for modality, pattern in _modalities():
         for match in pattern.finditer(text):

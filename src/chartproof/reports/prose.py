@@ -18,6 +18,8 @@ from chartproof.records.cues import Around, Cues, Said
 SAID: tuple[Said, ...] = get_args(Said)
 _BEFORE, _AFTER = 240, 160
 """Characters beside a name that are looked at: no cue reaches farther."""
+_WIDE = re.compile(r"(\s{8})\s+")
+"""More blanks than any layout needs: expressions that end in blanks would try each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ def said(before: str, after: str, default: Said = "recommended") -> Said:
     return "later" if later.before.search(before) or later.after.match(after) else default
 
 
+def around(text: str, start: int, end: int) -> tuple[str, str]:
+    """What stands before and after a name, as far as cues reach: a long text is not copied."""
+    return text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
+
+
 def is_past(before: str) -> bool:
     """Whether a name inside an item is of what was done, as in `FOLFOX after resection`."""
     return bool(_words().past.search(before[-_BEFORE:]))
@@ -92,7 +99,8 @@ def is_past(before: str) -> bool:
 def _mentions(text: str) -> Iterator[Mention]:
     words = _words()
     under: Said | None = None
-    for line in text.splitlines():
+    for written in text.splitlines():
+        line = _WIDE.sub(r"\1", written)
         body = line
         if heading := words.head.match(line):
             for pattern, says in words.under:
@@ -105,7 +113,7 @@ def _mentions(text: str) -> Iterator[Mention]:
                 yield Mention(
                     written=clause[named.start : named.end],
                     items=named.items,
-                    said=said(clause[: named.start], clause[named.end :], under or "recommended"),
+                    said=said(*around(clause, named.start, named.end), under or "recommended"),
                     under=under,
                 )
 

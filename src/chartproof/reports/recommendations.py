@@ -14,13 +14,18 @@ from typing import Any, cast
 from chartproof.oncology.recognise import recognised
 from chartproof.records.cues import Said
 from chartproof.records.recommendation import Recommendation, Recommendations, Status
-from chartproof.reports.prose import is_past, mentions, said
+from chartproof.reports.prose import around, is_past, mentions, said
 
 MOST_ITEMS = 8
 """Recommendations that are read, in the order given: to list everything is no recommendation."""
 MOST_REFUSED = 40
 LONGEST = 200_000
 """Characters of an answer."""
+LONGEST_PROSE = 50_000
+"""Characters of an answer in prose: each of its lines is searched for every name."""
+
+_NOT_KEPT = re.compile("[\x00\ud800-\udfff]")
+"""What JSON can spell out, and no file of text can hold."""
 
 _FENCE = re.compile(r"^[ \t]{0,3}```[^\n`]*\n(.*?)(?:^[ \t]{0,3}```[ \t]*\r?$|\Z)", re.S | re.M)
 _STATUS: dict[str, Status] = {
@@ -48,6 +53,7 @@ def recommendations(text: str) -> Recommendations:
     One JSON object with `recommendations` must be there, fenced or bare. Repeating it is no fault;
     two different ones, or one that is broken, leave the answer unparsed, with the reason.
     """
+    text = _kept(text)
     if len(text) > LONGEST:
         return _unparsed(text[:LONGEST], f"The answer has {len(text):,} characters.")
     if not text.strip():
@@ -58,6 +64,11 @@ def recommendations(text: str) -> Recommendations:
     if found:
         return _read(text, found[0])
     return _unparsed(text, faults[0]) if faults else _from_prose(text)
+
+
+def _kept(text: str) -> str:
+    """Text that can be written down: an answer must not stop the grading of all others."""
+    return _NOT_KEPT.sub("\ufffd", text)
 
 
 def _unparsed(text: str, why: str) -> Recommendations:
@@ -161,7 +172,7 @@ def _named(treatment: str, status: Status) -> tuple[tuple[str, ...], bool]:
     items: set[str] = set()
     otherwise = False
     for named in recognised(treatment, item=True):
-        before, after = treatment[: named.start], treatment[named.end :]
+        before, after = around(treatment, named.start, named.end)
         if is_past(before):
             continue
         items |= named.items
@@ -172,7 +183,7 @@ def _named(treatment: str, status: Status) -> tuple[tuple[str, ...], bool]:
 
 def _words(given: Any) -> str:
     """Text as one line; anything else that is no text is none."""
-    return " ".join(given.split()) if isinstance(given, str) else ""
+    return " ".join(_kept(given).split()) if isinstance(given, str) else ""
 
 
 def _line(given: Any) -> int | None:
@@ -188,6 +199,8 @@ def _line(given: Any) -> int | None:
 
 def _from_prose(text: str) -> Recommendations:
     """What sentences seem to say: one item a mention; what is past or a reason is none."""
+    if len(text) > LONGEST_PROSE:
+        return _unparsed(text, f"No JSON was found, and the prose has {len(text):,} characters.")
     found = mentions(text)
     if not found:
         return _unparsed(text, "No JSON was found, and no treatment that is known is named.")
