@@ -218,6 +218,16 @@ CASE = OWN["cases"]["case-1"]
              "surgery": "none", "resectable": "yes", "facts": {"HER3": "positive"}}}},
             r"consensus.json, line \d+: `HER3` is no fact",
         ),
+        (
+            {"case-1": {**CASE, "state": {"cancer": "gastric", "stage": "II", "M": "M0", "ECOG": 1,
+             "surgery": "none", "resectable": "yes"}}},
+            r"consensus.json, line \d+: the state of case-1 is of gastric cancer",
+        ),
+        (
+            {"case-1": {**CASE, "state": {"cancer": "breast", "stage": "II", "M": "M0", "ECOG": 1,
+             "surgery": "none", "resectable": "yes", "line": 10**20}}},
+            r"consensus.json, line \d+.*line.*20",
+        ),
     ],
 )  # fmt: skip
 def test_a_cohort_of_ones_own_that_is_wrong_is_refused_by_file_and_line(
@@ -237,6 +247,9 @@ def test_a_packet_of_ones_own_without_sections_is_refused(tmp_path: Path) -> Non
     folder = own(tmp_path / "own")
     (folder / "case-1.txt").write_text("Dear colleague,\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"case-1.txt: no section was found"):
+        read_cohort(folder)
+    (folder / "case-1.txt").write_text("CONDITIONS\n- \0x\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"case-1.txt, line 2: a NUL"):
         read_cohort(folder)
     (folder / "case-1.txt").write_text("CONDITIONS\n- x\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"the cancer of case-1 is told neither here nor there"):

@@ -429,6 +429,12 @@ def _own_case(folder: Path, id_: str, own: OwnCohort, text: str) -> BoardCase:
             + (f"`{cancer}`, which is unknown." if cancer else "told neither here nor there."),
             remedy=f"Give `cancer`, one of {', '.join(get_args(Cancer))}.",
         )
+    if each.state is not None and each.state.cancer != cancer:
+        raise SpecError(
+            f"{_at(folder / OWN, text, id_, 'state', 'cancer')}: the state of {id_} is of "
+            f"{each.state.cancer} cancer, and the case of {cancer}.",
+            remedy="Give the same cancer in both.",
+        )
     try:
         return BoardCase(
             id=id_, cancer=cast("Cancer", cancer), packet=path.name, sha256=_sha256(packet),

@@ -105,9 +105,15 @@ def read_packet(text: str, name: str, *, lenient: bool = False) -> tuple[Block, 
         lenient: See `blocks`.
 
     Raises:
-        SpecError: It has no section; or, unless `lenient`, a tag opens a line within a block, an
-            entry has no date, or a date is none. The message names file and line.
+        SpecError: It holds a NUL or has no section; or, unless `lenient`, a tag opens a line
+            within a block, an entry has no date, or a date is none. The message names file and
+            line.
     """
+    if "\0" in text:
+        raise SpecError(
+            f"{name}, line {line_at(text, text.index(chr(0)))}: a NUL character.",
+            remedy="Remove it: a packet is plain UTF-8 text.",
+        )
     found = blocks(text, lenient=lenient)
     if not lenient:
         for each in found:

@@ -43,7 +43,7 @@ class State(Record):
     resectable: Literal["yes", "borderline", "no"]
     neoadjuvant_done: bool = False
     residual: Literal["pCR", "residual", "na"] = "na"
-    line: int = Field(default=1, ge=1)
+    line: int = Field(default=1, ge=1, le=20)
     prior: tuple[str, ...] = ()
     ECOG: int = Field(ge=0, le=4)
     facts: dict[str, Fact] = Field(default_factory=dict)
