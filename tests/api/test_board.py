@@ -542,3 +542,33 @@ def test_a_case_that_the_cohort_does_not_have_is_named(home: Path) -> None:
     study = STUDY.model_copy(update={"cases": ("SYN-BRE-9999",)})
     with pytest.raises(SpecError, match="SYN-BRE-9999"):
         board.run_board(home, study, unregistered=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("prompt_summary", "../../canary", r"`prompt_summary`: There is no prompt.*board-agent-v1"),
+        ("prompt_summary", "board-agent-v1", r"`prompt_summary`.*does not hold `\$packet`"),
+        ("interventions", ("Q9",), r"no intervention `Q9`"),
+    ],
+)
+def test_a_study_that_names_what_there_is_not_is_refused_before_its_cohort_is_read(
+    tmp_path: Path, key: str, value: object, told: str
+) -> None:
+    (tmp_path / "cohort").mkdir()
+    (tmp_path / "cohort" / COHORT).write_text("{}")
+    study = STUDY.model_copy(update={key: value})
+    with pytest.raises(SpecError, match=told):
+        board.run_board(tmp_path, study, unregistered=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("seconds", ".inf"), ("seconds", "1e9"), ("seconds", "1e-9"), ("id", "a" * 101)],
+)
+def test_a_study_beyond_its_bounds_is_refused_by_key(tmp_path: Path, key: str, value: str) -> None:
+    file = tmp_path / "board.yaml"
+    told = {"id": "trial", "systems": "[board-oracle]", key: value}
+    file.write_text("".join(f"{name}: {each}\n" for name, each in told.items()))
+    with pytest.raises(SpecError, match=rf"line \d: `{key}` is not valid.*has the keys"):
+        board.read_board_study(file)

@@ -115,12 +115,18 @@ def test_an_unknown_drug_of_a_published_entry_is_refused_wherever_it_is_read(
 
 def test_a_lock_is_written_once_and_then_compared(board: Board, tmp_path: Path) -> None:
     cohort, lock = tmp_path / "cohort", tmp_path / "board.lock"
-    cohort.mkdir()
+    (cohort / "gold").mkdir(parents=True)
     (cohort / "cohort.json").write_text("{}")
+    (cohort / "gold/consensus.json").write_text("[]")
+    with pytest.raises(SpecError, match=r"cohort.json, line 1: `id`"):
+        board("lock", cohort, "--out", lock)
+    assert not lock.exists()
+    empty = '{"id": "none", "about": "None.", "cases": []}'
+    (cohort / "cohort.json").write_text(empty)
     board("lock", cohort, "--out", lock)
     written = json.loads(lock.read_text())
     assert "all is as it was locked" in board("lock", cohort, "--out", lock)
-    (cohort / "cohort.json").write_text("{ }")
+    (cohort / "cohort.json").write_text(empty + "\n")
     with pytest.raises(SpecError, match=r"cohort.json \(cohort\) changed"):
         board("lock", cohort, "--out", lock)
     board("lock", cohort, "--out", lock, "--replace")

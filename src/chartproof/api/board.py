@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from string import Template
 
 from chartproof.api import board_arms
 from chartproof.api.board_arms import Count, Told
@@ -112,6 +113,9 @@ def run_board(
     program = boards(knowledge().exported())
     for system in study.systems:
         program.check(system)
+    _prompts(study)
+    for entry in study.interventions:
+        _ = catalogue()[entry]
     board = read_cohort(cohort)
     golds = read_gold(cohort)
     told = [
@@ -153,6 +157,35 @@ def _chosen(board: BoardCohort, study: BoardStudy) -> list[BoardCase]:
     return found
 
 
+def _prompts(study: BoardStudy) -> Prompts:
+    """What the systems of a study are told.
+
+    Raises:
+        SpecError: Naming the key: there is no such prompt, or it is for something else.
+    """
+    answer = prompt("board-answer-v1").strip()
+    texts: list[str] = []
+    for key, holds in (
+        ("prompt_summary", "packet"),
+        ("prompt_recommend", "summary"),
+        ("prompt_agent", "calls"),
+    ):
+        name: str = getattr(study, key)
+        try:
+            text = prompt(name)
+        except SpecError as error:
+            raise SpecError(f"`{key}`: {error.what}", remedy=error.remedy) from error
+        if set(Template(text).get_identifiers()) - {"answer"} != {holds}:
+            usual = BoardStudy.model_fields[key].default
+            raise SpecError(
+                f"`{key}`: the prompt `{name}` is for something else: it does not hold `${holds}` "
+                "alone.",
+                remedy=f"Name another, as `{usual}`.",
+            )
+        texts.append(text.replace("$answer", answer))
+    return Prompts(*texts)
+
+
 def tasks(
     home: Path,
     study: BoardStudy,
@@ -170,13 +203,7 @@ def tasks(
         marked: `unregistered`, or the digest of the lock.
         lenient: The packets are others'.
     """
-    answer = prompt("board-answer-v1").strip()
-    said = Prompts(
-        *(
-            prompt(name).replace("$answer", answer)
-            for name in (study.prompt_summary, study.prompt_recommend, study.prompt_agent)
-        )
-    )
+    said = _prompts(study)
     return [
         BoardTask(
             study=study.id,

@@ -481,11 +481,10 @@ def prompt(name: str) -> str:
     Raises:
         SpecError: There is no such prompt.
     """
-    path = ROOT / "prompts" / f"{name}.md"
-    if not path.is_file():
-        known = ", ".join(sorted(each.stem for each in path.parent.glob("*.md")))
-        raise SpecError(f"There is no prompt `{name}`.", remedy=f"Known: {known}.")
-    return read_text(path)
+    known = {path.stem: path for path in sorted((ROOT / "prompts").glob("*.md"))}
+    if name not in known:
+        raise SpecError(f"There is no prompt `{name}`.", remedy=f"Known: {', '.join(known)}.")
+    return read_text(known[name])
 
 
 def _keys(record: type[Record]) -> list[str]:

@@ -153,6 +153,7 @@ def lock(
     """
     from chartproof.catalog.intervention_files import INTERVENTIONS
     from chartproof.interventions import lock as locking
+    from chartproof.oncology.cohort import read_cohort, read_gold
 
     place = folder or INTERVENTIONS
     _catalogue(folder)  # whose names are known, before they are fixed
@@ -161,6 +162,8 @@ def lock(
         locking.check(locking.read_lock(out), cohort, place)
         screen.out.print(f"{out}: all is as it was locked, {made.sha256}.", soft_wrap=True)
         return
+    read_cohort(cohort)  # what nothing can read is not worth a lock
+    read_gold(cohort)
     _write(out, made.model_dump_json(indent=1) + "\n")
     screen.table(
         f"{out} · {made.sha256}",

@@ -25,13 +25,13 @@ class BoardStudy(Document):
         ladders: Whether the ladders are run.
         round_trips: Whether changes are made and undone.
         cap: Calls that an agent may make.
-        seconds: A run may take.
+        seconds: A run may take, at most a day.
         seed: Of the choice among placebos.
         lock: File with the digests that hold for this study; see `chartproof board lock`.
         hypotheses: Named before the run, kept with the results.
     """
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)
     cohort: str = "cohort"
     systems: tuple[str, ...] = Field(min_length=1)
     settings: tuple[Setting, ...] = Field(default=("single_shot",), min_length=1)
@@ -45,7 +45,7 @@ class BoardStudy(Document):
     ladders: bool = False
     round_trips: bool = False
     cap: int = Field(default=8, ge=1, le=100)
-    seconds: float = Field(default=120, gt=0)
+    seconds: float = Field(default=120, ge=0.1, le=86_400, allow_inf_nan=False)
     seed: int = 1
     prompt_summary: str = "board-summary-v1"
     prompt_recommend: str = "board-recommend-v1"

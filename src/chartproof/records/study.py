@@ -12,7 +12,7 @@ class Budget(Record):
     """Limits of one run. Reaching one is the agent's failure, and the trace says which."""
 
     calls: int = Field(default=80, ge=1)
-    seconds: float = Field(default=120, gt=0)
+    seconds: float = Field(default=120, ge=0.1, le=86_400, allow_inf_nan=False)
 
 
 class Study(Document):
