@@ -323,10 +323,8 @@ def test_lint_finds_each_kind_of_gap(write: Any, old: str, new: str, word: str) 
 def test_lint_names_file_line_and_remedy(write: Any) -> None:
     (fault,) = lint(write(SCENARIO.replace("governing: []", "governing: [none-2020]")), states=200)
     line = SCENARIO.splitlines().index("governing: []") + 1
-    assert (fault.place, fault.remedy) == (
-        f"scenario.yaml, line {line}",
-        "`chartproof policy list` names the documents.",
-    )
+    assert fault.place == f"scenario.yaml, line {line}"
+    assert fault.remedy.startswith("`chartproof policy list` names the documents;")
 
 
 @pytest.mark.parametrize(

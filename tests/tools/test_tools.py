@@ -12,6 +12,7 @@ NO_TOOLS = {
     *("plausible", "reference", "render", "replay", "results", "silence", "statement", "tool"),
     *("laboratory", "stdio", "trace", "worker"),
     *("cgroup", "interpreter", "jail", "syscalls", "warden"),
+    *("board", "sections"),  # of a packet, not of a chart
 }
 
 
