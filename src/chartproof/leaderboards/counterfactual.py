@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from chartproof.leaderboards import cells
+from chartproof.leaderboards.grids import contrasts
 from chartproof.metrics import counterfactual as pairing
 from chartproof.metrics.counterfactual import Pair, Pairs
 from chartproof.metrics.interval import DRAWS
-from chartproof.metrics.paired import holm
 from chartproof.metrics.rate import Rate
 from chartproof.records.case import POLICY, TWIN
 from chartproof.records.counterfactual import Counterfactual
@@ -236,25 +236,9 @@ def _whole(
 
 
 def _compared(scored: Mapping[str, Sequence[Pair]]) -> Table:
-    found = [pairing.compare(scored[a], scored[b]) for a, b in combinations(scored, 2)]
-    adjusted = holm([pair.p for pair in found])
-    return Table(
-        id="counterfactual-pairs",
+    return contrasts(
+        [pairing.compare(scored[a], scored[b]) for a, b in combinations(scored, 2)],
+        id_="counterfactual-pairs",
         title="Systems compared on shared pairs",
         population="scored pairs that both systems have; right: both verdicts of the pair",
-        columns=("First", "Second", "Both", "Only first", "Only second", "Neither", "p", "Holm p"),
-        rows=tuple(
-            (
-                cells.words(pair.first),
-                cells.words(pair.second),
-                cells.count(pair.both),
-                cells.count(pair.only_first),
-                cells.count(pair.only_second),
-                cells.count(pair.neither),
-                cells.p(pair.p),
-                cells.p(p),
-            )
-            for pair, p in zip(found, adjusted, strict=True)
-        ),
-        notes=(f"Exact two-sided McNemar; Holm over the {len(found)} tests of this table.",),
     )

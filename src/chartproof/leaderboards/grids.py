@@ -6,7 +6,7 @@ from itertools import combinations
 from chartproof.leaderboards import cells
 from chartproof.leaderboards.systems import BySystem
 from chartproof.metrics.interval import DRAWS
-from chartproof.metrics.paired import compare, holm
+from chartproof.metrics.paired import Pair, compare, holm
 from chartproof.metrics.rate import (
     GROUNDING_SCOREABLE,
     REPORT_PRESENT,
@@ -148,12 +148,21 @@ def sources(by_system: BySystem) -> Table:
 
 def pairs(by_system: BySystem) -> Table:
     """Every two systems on the runs they share: exact McNemar, Holm over all of these tests."""
-    found = [compare(by_system[a], by_system[b]) for a, b in combinations(by_system, 2)]
-    adjusted = holm([pair.p for pair in found])
-    return Table(
-        id="pairs",
+    return contrasts(
+        [compare(by_system[a], by_system[b]) for a, b in combinations(by_system, 2)],
+        id_="pairs",
         title="Systems compared on shared runs",
         population="all runs with a reference verdict that both systems have",
+    )
+
+
+def contrasts(found: Sequence[Pair], *, id_: str, title: str, population: str) -> Table:
+    """Paired comparisons of systems, adjusted for how many of them the table makes."""
+    adjusted = holm([pair.p for pair in found])
+    return Table(
+        id=id_,
+        title=title,
+        population=population,
         columns=("First", "Second", "Both", "Only first", "Only second", "Neither", "p", "Holm p"),
         rows=tuple(
             (

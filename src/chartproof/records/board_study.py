@@ -3,7 +3,7 @@
 from pydantic import Field, field_validator
 
 from chartproof.records.board import State
-from chartproof.records.record import Document, Gold
+from chartproof.records.record import Document, Gold, once
 from chartproof.records.sensitivity import Change, Edition, Setting, Unscored
 
 UNREGISTERED = "unregistered"
@@ -57,10 +57,7 @@ class BoardStudy(Document):
     @classmethod
     def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         """One cell has one place: named twice, it would be run twice at once."""
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"named more than once: {', '.join(twice)}")
-        return names
+        return once(names)
 
     @field_validator("cohort", "lock")
     @classmethod

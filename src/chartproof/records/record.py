@@ -26,6 +26,18 @@ def misfit(error: ValidationError) -> str:
     return f"`{where}`: {first['msg'].lower()}" if where else first["msg"]
 
 
+def once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of which none is given twice.
+
+    Raises:
+        ValueError: One is, naming it.
+    """
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"named more than once: {', '.join(twice)}")
+    return names
+
+
 CANARY = "canary-of-the-catalogue-6f0b2c94d1e84b57"
 """Stands in every file that decides or plants a case, and nowhere that an agent can read."""
 

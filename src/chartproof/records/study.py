@@ -2,7 +2,7 @@
 
 from pydantic import Field, field_validator
 
-from chartproof.records.record import Document, Record
+from chartproof.records.record import Document, Record, once
 
 ATTEMPTS = 1_000
 """More attempts at one case tell nothing more of it, and every one is planned before the first."""
@@ -50,10 +50,7 @@ class Study(Document):
     @classmethod
     def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         """One cell has one place: named twice, it would be run twice at once."""
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"named more than once: {', '.join(twice)}")
-        return names
+        return once(names)
 
     @field_validator("cases", "policies")
     @classmethod
