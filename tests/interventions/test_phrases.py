@@ -12,6 +12,7 @@ from chartproof.interventions.applying import apply
 from chartproof.interventions.catalogue import catalogue
 from chartproof.interventions.eligibility import Subject, eligibility
 from chartproof.interventions.packet_audit import Auditor
+from chartproof.interventions.patterns import Pattern, folded
 from chartproof.records.board import Cancer
 
 CATALOGUE = catalogue()
@@ -424,6 +425,7 @@ VARIANTS = {
     "upper case": str.upper,
     "lower case": str.lower,
     "broken at its last space": lambda said: "\n".join(said.rsplit(" ", 1)),
+    "broken after its first hyphen": lambda said: said.replace("-", "-\n", 1),
     "broken after its last hyphen": lambda said: "-\n".join(said.rsplit("-", 1)),
     "in a list of receptors": lambda said: f"ER 0%, PR 0%, {said}, Ki-67 40%",
 }
@@ -441,7 +443,7 @@ def test_every_way_to_say_positive_is_read_and_turned(said: str, variant: str) -
     assert audit.residual == ()
 
 
-DASHES = ("-", "\u2010", "\u2011", "\u2013")
+DASHES = ("-", "\u2010", "\u2011", "\u2013", "-\n")
 
 
 def rewritten(said: str, rng: random.Random) -> str:
@@ -459,6 +461,37 @@ def test_case_line_width_and_kind_of_dash_hide_nothing(said: str, rng: random.Ra
     applied = apply(CATALOGUE["A2"], "v2", of)
     assert of.facts.value(applied.packet, "HER2") == "negative"
     assert Auditor(of).audit(CATALOGUE["A2"], "v2", applied.packet).residual == ()
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("HER2_NAME", "c-erbB-2"),
+        ("HER2_DRUG", "T-DXd"),
+        ("HER2_DRUG", "ado-trastuzumab emtansine"),
+        ("EGFR_WTVAL", "wild-type"),
+        ("EGFR_MUTVAL", "mutation-positive"),
+        ("PDL1_MENTION", "PD-L1"),
+        ("MSI_HIGH", "MSI-High"),
+        ("NOT_M1", "non-metastatic"),
+        ("POSTOP", "post-op"),
+    ],
+)
+def test_a_term_is_found_broken_after_any_of_its_hyphens(term: str, said: str) -> None:
+    lexicon = CATALOGUE.files.lexicon.terms
+    pattern = Pattern(f"{{{{{term}}}}}", lexicon, lambda: term)
+    broken = [f"{said[: n + 1]}\n{said[n + 1 :]}" for n, each in enumerate(said) if each == "-"]
+    assert broken
+    for text in (said, *broken):
+        assert pattern.may_match(folded(text))
+        assert pattern.spans(f"Told {text}.") == ((5, 5 + len(text)),)
+
+
+def test_what_is_not_metastatic_is_not_for_its_line_end() -> None:
+    spread = Pattern("{{M1_RAW}}", CATALOGUE.files.lexicon.terms, lambda: "M1_RAW")
+    assert spread.matches("a metastatic\ntumour")
+    assert not spread.matches("a non-metastatic tumour")
+    assert not spread.matches("a non-\nmetastatic tumour")
 
 
 def test_the_printed_pattern_misses_most_ways_to_say_it() -> None:

@@ -119,6 +119,20 @@ def test_a_latent_result_is_told_in_its_report_alone() -> None:
     assert plain.count("EGFR") >= 4
 
 
+def test_no_packet_tells_two_scores_of_a_stain_or_two_mutations_of_a_gene() -> None:
+    several = 0
+    for state, seed in product(
+        [each for each in ALL if each.facts.keys() & {"HER2", "EGFR"}], "1234"
+    ):
+        text = rendered(state, seed=int(seed), size="small")
+        scores = set(re.findall(r"\b(?:IHC:?|score)\s+([0-3]\+?)", text))
+        mutations = set(re.findall(r"exon\s+19|exon\s+20|L858R", text))
+        assert len(scores) <= 1, (state, seed)
+        assert len(mutations) <= 1, (state, seed)
+        several += len(re.findall(r"\bHER2|\bEGFR", text)) > 1
+    assert several
+
+
 def test_a_hard_case_has_decoys_that_a_plain_one_lacks() -> None:
     state = patient(cancer="breast", HER2="negative", HR="positive")
     hard = rendered(state, seed=2, size="small", strata=("hard",))
