@@ -175,7 +175,7 @@ def test_an_altered_run_is_not_made_again(home: Path) -> None:
 
 def test_a_run_of_another_form_is_said_to_be_one_and_not_to_be_altered(home: Path) -> None:
     path = folder(home) / cells.TRACE
-    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":1'))
+    path.write_bytes(path.read_bytes().replace(b'"schema":3', b'"schema":1'))
     found, other = api.verify(home / "runs")
     assert (found.state, found.faults, other.state) == ("of another form", (), "whole")
     (again,) = api.replay(folder(home))

@@ -210,7 +210,7 @@ def test_a_trace_of_another_form_is_told_from_an_altered_one(
 
 def test_a_form_that_one_line_alone_tells_is_an_alteration(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.jsonl")
-    path.write_bytes(path.read_bytes().replace(b'"schema":2', b'"schema":3', 1))
+    path.write_bytes(path.read_bytes().replace(b'"schema":3', b'"schema":4', 1))
     assert (examine(path).form, examine(path).faults[0].line) == (None, 1)
 
 
@@ -218,12 +218,13 @@ def test_what_an_event_holds_changes_only_with_the_number_of_its_form() -> None:
     kinds = (Entry, Started, Called, Turn, Reported, Ended, Answer, Artefact, Row, Scope)
     held = {kind.__name__: " ".join(sorted(kind.model_fields)) for kind in kinds}
     assert (FORM, held) == (
-        2,
+        3,
         {
             "Entry": "event hash n previous schema_",
             "Started": "arm attempt case digests kind system",
             "Called": "answer arguments call digest kind milliseconds refused tool",
-            "Turn": "cost_usd kind model tokens_cached tokens_in tokens_out",
+            "Turn": "answered cost_usd finish kind milliseconds model served settings "
+            "tokens_cache_write tokens_cached tokens_in tokens_out tokens_reasoning",
             "Reported": "kind text",
             "Ended": "kind outcome reason seconds",
             "Answer": "columns files notes rows scope text",

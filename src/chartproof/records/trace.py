@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from chartproof.records.record import Record
+from chartproof.records.usage import Usage, served_otherwise
 
 
 class Row(Record):
@@ -102,14 +103,49 @@ class Called(Record):
 
 
 class Turn(Record):
-    """One model turn with its usage. Scripted systems have none."""
+    """One answer of a model. Scripted systems have none.
+
+    Attributes:
+        model: As it was asked for.
+        served: As the answer names it; None where it does not.
+        tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost_usd: As in
+            `Usage`.
+        settings: Effort, temperature, seed and the like, as they were sent.
+        answered: Those of them that the answer repeats.
+        finish: Why the answer ended, in the provider's word; `cut` where it did not come whole.
+        milliseconds: From the request to the end of the answer.
+    """
 
     kind: Literal["turn"] = "turn"
     model: str
+    served: str | None = None
     tokens_in: int | None = None
     tokens_cached: int | None = None
+    tokens_cache_write: int | None = None
     tokens_out: int | None = None
+    tokens_reasoning: int | None = None
     cost_usd: float | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    answered: dict[str, Any] = Field(default_factory=dict)
+    finish: str | None = None
+    milliseconds: float | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What it used."""
+        return Usage(
+            tokens_in=self.tokens_in,
+            tokens_cached=self.tokens_cached,
+            tokens_cache_write=self.tokens_cache_write,
+            tokens_out=self.tokens_out,
+            tokens_reasoning=self.tokens_reasoning,
+            cost_usd=self.cost_usd,
+        )
+
+    @property
+    def served_otherwise(self) -> bool:
+        """Whether another model answered than was asked for."""
+        return served_otherwise(self.model, self.served)
 
 
 class Summarised(Record):
@@ -146,17 +182,18 @@ Event = Annotated[
 ]
 
 
-FORM: Literal[2] = 2
+FORM: Literal[3] = 3
 """Form of a trace's lines; raised with each change of what an event holds.
 
-1 was written while that still changed from day to day, so that not all its lines can be read back.
+1 was written while that still changed from day to day, so that not all its lines can be read back;
+2 told less of a model's turn.
 """
 
 
 class Entry(Record):
     """One line of `trace.jsonl`: an event chained to the one before."""
 
-    schema_: Literal[2] = Field(default=FORM, alias="schema")
+    schema_: Literal[3] = Field(default=FORM, alias="schema")
     n: int
     previous: str
     event: Event

@@ -4,6 +4,7 @@ import codecs
 import hashlib
 import os
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,14 +66,19 @@ class TraceWriter:
         self._name = path.name
         self._fsync = fsync
         self._n = 0
+        self._lock = threading.Lock()
         self.proof = GENESIS
 
     def write(self, event: Event) -> None:
-        """Chain an event to the last one and write it.
+        """Chain an event to the last one and write it; from any thread.
 
         Raises:
             RunError: The disk is full or gone.
         """
+        with self._lock:  # calls of tools and turns of a model come from servers of their own
+            self._append(event)
+
+    def _append(self, event: Event) -> None:
         line, proof = chained(self._n, self.proof, event)
         try:
             self._file.write(line.encode() + b"\n")
