@@ -89,14 +89,14 @@ class Endpoint:
     """
 
     def __init__(self, where: Tcp | Path, names: Sequence[str] = ()) -> None:
-        self._socket = _listening(where)
+        self._socket = listening(where)
         self._path = where if isinstance(where, Path) else None
         bound = self._socket.getsockname()
         self.port: int | None = bound[1] if isinstance(where, Tcp) else None
         host = where.host if isinstance(where, Tcp) else "localhost"
         shown = names[0] if names and host in EVERYWHERE else host
-        self.url = f"http://{_in_url(shown)}{f':{self.port}' if self.port else ''}{PATH}"
-        known = [_in_url(each) for each in dict.fromkeys((*LOOPBACK, host, *names))]
+        self.url = f"http://{in_url(shown)}{f':{self.port}' if self.port else ''}{PATH}"
+        known = [in_url(each) for each in dict.fromkeys((*LOOPBACK, host, *names))]
         self._security = TransportSecurityMiddleware(
             TransportSecuritySettings(
                 allowed_hosts=[form for each in known for form in (each, f"{each}:*")],
@@ -264,11 +264,12 @@ def _mark(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
-def _in_url(host: str) -> str:
+def in_url(host: str) -> str:
+    """A host as it stands in a URL."""
     return f"[{host}]" if ":" in host else host
 
 
-def _listening(where: Tcp | Path) -> socket.socket:
+def listening(where: Tcp | Path) -> socket.socket:
     """A socket that listens; a unix socket is for its owner alone."""
     try:
         if isinstance(where, Tcp):
@@ -283,7 +284,7 @@ def _listening(where: Tcp | Path) -> socket.socket:
             made.close()
             raise
     except OSError as error:
-        place = where if isinstance(where, Path) else f"{_in_url(where.host)}:{where.port}"
+        place = where if isinstance(where, Path) else f"{in_url(where.host)}:{where.port}"
         raise RunError(
             f"{place} cannot be listened at: {error.strerror or error}.",
             remedy="Choose another --port or --host, or end what listens there.",

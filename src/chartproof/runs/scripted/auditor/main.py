@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from auditor.desk import Desk
@@ -10,10 +11,19 @@ from auditor.habits import HABITS
 
 def main(name: str) -> None:
     """Answer one prompt with the habit of that name."""
-    asked = json.loads(sys.stdin.readline())
-    tools = {tool["name"] for tool in asked["tools"]}
-    desk = Desk(asked["prompt"], tools, _exchange)
-    _send({"report": HABITS[name](desk).report()})
+    _send({"report": report(name, json.loads(sys.stdin.readline()), _exchange)})
+
+
+def report(name: str, asked: dict[str, Any], exchange: Callable[[str, dict[str, Any]], str]) -> str:
+    """What the habit of that name hands in.
+
+    Args:
+        name: Of the habit.
+        asked: Its `prompt`, and its `tools`, each with a `name`.
+        exchange: Sends a call and gives the answer's text.
+    """
+    desk = Desk(asked["prompt"], {tool["name"] for tool in asked["tools"]}, exchange)
+    return HABITS[name](desk).report()
 
 
 def _exchange(tool: str, arguments: dict[str, Any]) -> str:

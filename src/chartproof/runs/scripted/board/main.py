@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from board.habits import HABITS
@@ -12,11 +13,20 @@ from board.treatment import beside
 
 def main(name: str) -> None:
     """Answer one prompt with the habit of that name."""
-    asked = json.loads(sys.stdin.readline())
-    tools = [tool["name"] for tool in asked["tools"]]
+    _send({"report": report(name, json.loads(sys.stdin.readline()), _exchange)})
+
+
+def report(name: str, asked: dict[str, Any], exchange: Callable[[str, dict[str, Any]], str]) -> str:
+    """What the habit of that name answers.
+
+    Args:
+        name: Of the habit.
+        asked: Its `prompt`, and its `tools`, each with a `name`.
+        exchange: Sends a call and gives the answer's text.
+    """
     treatment = beside()
-    talk = Talk(HABITS[name](treatment), Words(treatment), _exchange)
-    _send({"report": talk.answer(asked["prompt"], tools)})
+    talk = Talk(HABITS[name](treatment), Words(treatment), exchange)
+    return talk.answer(asked["prompt"], [tool["name"] for tool in asked["tools"]])
 
 
 def _exchange(tool: str, arguments: dict[str, Any]) -> str:

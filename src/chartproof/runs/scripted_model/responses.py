@@ -1,0 +1,198 @@
+"""OpenAI responses."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from chartproof.errors import SpecError
+from chartproof.runs.scripted_model.conversation import (
+    Asked,
+    Exchange,
+    Offered,
+    Reply,
+    Said,
+    arguments,
+    given,
+    joined,
+    number,
+    objects,
+    parts_of,
+    pieces,
+    unwrapped,
+)
+
+_OF_MODEL = ("function_call", "custom_tool_call", "tool_search_call", "reasoning")
+
+
+def read(body: dict[str, Any]) -> Asked:
+    """Read a request.
+
+    Raises:
+        SpecError: It is none, or leans on an earlier one.
+    """
+    for name in ("previous_response_id", "conversation"):
+        if body.get(name):
+            raise SpecError(
+                f"`{name}` names what this server does not keep.",
+                remedy="Send the whole history as `input`.",
+            )
+    if isinstance(body.get("input"), str):
+        items: list[dict[str, Any]] = [{"role": "user", "content": body["input"]}]
+    else:
+        items = objects(body, "input", needed=True)
+    said = [Said("system", str(body["instructions"]))] if body.get("instructions") else []
+    tools = objects(body, "tools")
+    made: list[tuple[str, str, dict[str, Any]]] = []
+    answers: dict[str, str] = {}
+    for item in items:
+        kind, call = item.get("type", "message"), str(item.get("call_id"))
+        if kind in ("additional_tools", "tool_search_output"):
+            tools = [*tools, *objects(item, "tools")]
+        if kind == "message":
+            role = item.get("role")
+            role = "system" if role == "developer" else role
+            of = role if role in ("system", "assistant") else "user"
+            said += [Said(of, each) for each in parts_of(item.get("content"))]
+        elif kind in _OF_MODEL:
+            if kind == "function_call":
+                made.append((call, str(item.get("name")), given(item.get("arguments"))))
+            said.append(Said("assistant", json.dumps(item)))
+        elif kind.endswith("_output"):
+            answers[call] = unwrapped(item.get("output"))
+            said.append(Said("tool", joined(item.get("output"))))
+    form: dict[str, Any] = (body.get("text") or {}).get("format") or {}
+    effort = (body.get("reasoning") or {}).get("effort")
+    return Asked(
+        model=str(body.get("model")),
+        said=tuple(said),
+        tools=() if body.get("tool_choice") == "none" else tuple(_offered(tools)),
+        told=json.dumps(tools) if tools else "",
+        exchanges=tuple(Exchange(name, args, answers.get(id_)) for id_, name, args in made),
+        stream=bool(body.get("stream")),
+        longest=number(body.get("max_output_tokens")),
+        schema=form.get("schema"),
+        thinks=effort not in (None, "none"),
+        body=body,
+    )
+
+
+def _offered(tools: list[dict[str, Any]]) -> Iterator[Offered]:
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            for inner in objects(tool, "tools"):
+                yield Offered(str(inner.get("name")), str(tool.get("name")))
+        else:
+            yield Offered(str(tool.get("name") or tool.get("type")))
+
+
+def whole(asked: Asked, reply: Reply) -> dict[str, Any]:
+    """An answer in one piece."""
+    cut = reply.finish == "length"
+    return {
+        **_base(asked, reply),
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "output": _items(reply),
+        "usage": _usage(reply),
+    }
+
+
+def stream(asked: Asked, reply: Reply) -> Iterator[bytes]:
+    """An answer as a stream."""
+    numbers = count()
+
+    def event(kind: str, **told: Any) -> bytes:
+        whole = {"type": kind, "sequence_number": next(numbers), **told}
+        return f"event: {kind}\ndata: {json.dumps(whole)}\n\n".encode()
+
+    begun = {**_base(asked, reply), "status": "in_progress", "output": [], "usage": None}
+    yield event("response.created", response=begun)
+    yield event("response.in_progress", response=begun)
+    for n, item in enumerate(_items(reply)):
+        at: dict[str, Any] = {"item_id": item["id"], "output_index": n}
+        empty = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        opened = {**item, "status": "in_progress", **empty}
+        yield event("response.output_item.added", output_index=n, item=opened)
+        if item["type"] == "message":
+            (part,) = item["content"]
+            at["content_index"] = 0
+            yield event("response.content_part.added", **at, part={**part, "text": ""})
+            for piece in pieces(part["text"]):
+                yield event("response.output_text.delta", **at, delta=piece, logprobs=[])
+            yield event("response.output_text.done", **at, text=part["text"], logprobs=[])
+            yield event("response.content_part.done", **at, part=part)
+        else:
+            written = item["arguments"]
+            for piece in pieces(written, 20):
+                yield event("response.function_call_arguments.delta", **at, delta=piece)
+            yield event(
+                "response.function_call_arguments.done", **at, name=item["name"], arguments=written
+            )
+        yield event("response.output_item.done", output_index=n, item=item)
+    ended = whole(asked, reply)
+    yield event(f"response.{ended['status']}", response=ended)
+
+
+def _base(asked: Asked, reply: Reply) -> dict[str, Any]:
+    body = asked.body
+    return {
+        "id": reply.id("resp_"),
+        "object": "response",
+        "created_at": 0,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": body.get("instructions"),
+        "max_output_tokens": body.get("max_output_tokens"),
+        "metadata": {},
+        "model": reply.model,
+        "parallel_tool_calls": bool(body.get("parallel_tool_calls", True)),
+        "previous_response_id": None,
+        "reasoning": {"effort": (body.get("reasoning") or {}).get("effort"), "summary": None},
+        "store": False,
+        "temperature": body.get("temperature", 1.0),
+        "text": body.get("text") or {"format": {"type": "text"}},
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tools": [],
+        "top_p": body.get("top_p", 1.0),
+        "truncation": "disabled",
+    }
+
+
+def _items(reply: Reply) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    if reply.text or not reply.calls:
+        part = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
+        items.append(
+            {
+                "type": "message",
+                "id": reply.id("msg_"),
+                "role": "assistant",
+                "status": "incomplete" if reply.finish == "length" else "completed",
+                "content": [part],
+            }
+        )
+    for n, call in enumerate(reply.calls):
+        items.append(
+            {
+                "type": "function_call",
+                "id": reply.id("fc_", n),
+                "call_id": reply.id("call_", n),
+                "name": call.tool.name,
+                "arguments": arguments(call),
+                "status": "completed",
+                **({"namespace": call.tool.group} if call.tool.group else {}),
+            }
+        )
+    return items
+
+
+def _usage(reply: Reply) -> dict[str, Any] | None:
+    usage = reply.usage
+    return usage and {
+        "input_tokens": usage.asked,
+        "input_tokens_details": {"cached_tokens": usage.cached},
+        "output_tokens": usage.answered,
+        "output_tokens_details": {"reasoning_tokens": usage.thought},
+        "total_tokens": usage.asked + usage.answered,
+    }
