@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.runs.packets import BREAST
@@ -33,9 +32,11 @@ from chartproof.records.board import Cohort
 from chartproof.records.board_study import BoardStudy
 from chartproof.records.record import CANARY
 from chartproof.records.sensitivity import Pair
+from chartproof.records.system import scripted
 from chartproof.records.table import Cell, Table
 from chartproof.runs import cells
 from chartproof.runs.board import Board, BoardTask
+from chartproof.runs.errand import Errand
 from chartproof.runs.systems import boards
 
 SYSTEMS = tuple(HABITS)
@@ -62,11 +63,9 @@ class InProcess:
     def digest(self) -> str:
         return self.name
 
-    def answer(
-        self, prompt: str, specs: list[dict[str, Any]], call: Any, budget: Any, **_: Any
-    ) -> str:
-        talk = Talk(HABITS[self.name](TREATMENT), Remembered(), call)  # type: ignore[arg-type]
-        return talk.answer(prompt, [each["name"] for each in specs])
+    def answer(self, errand: Errand) -> str:
+        talk = Talk(HABITS[self.name](TREATMENT), Remembered(), errand.door.call)  # type: ignore[arg-type]
+        return talk.answer(errand.prompt, [each["name"] for each in errand.door.specs()])
 
 
 def cohort_in(folder: Path, cases: Sequence[str]) -> None:
@@ -201,7 +200,7 @@ def test_what_the_summary_kept_is_told_of_single_shot_and_sections_of_an_agent(
     }
     assert kept == {True}
     study = STUDY.model_copy(
-        update={"id": "agents", "settings": ("agent",), "systems": ("board-oracle",), "cap": 4,
+        update={"id": "agents", "settings": ("agent",), "systems": scripted(("board-oracle",)), "cap": 4,
                 "editions": ("twin",), "placebos": 0, "hard_placebos": 0}
     )  # fmt: skip
     ran(home, study)
@@ -342,7 +341,7 @@ class Refusing(InProcess):
 
     why: str = ""
 
-    def answer(self, *_: Any, **__: Any) -> str:
+    def answer(self, _errand: Errand) -> str:
         given = {"treatment": "osimertinib", "timing": "palliative", "status": "recommend"}
         return json.dumps({
             "recommendations": [given], "not_recommended": [], "overall_rationale": self.why,
@@ -455,7 +454,7 @@ def test_a_study_is_not_run_without_its_lock_and_not_on_what_was_changed_since(
 ) -> None:
     place = tmp_path / "home"
     shutil.copytree(home / "cohort", place / "cohort")
-    study = STUDY.model_copy(update={"systems": ("board-oracle",)})
+    study = STUDY.model_copy(update={"systems": scripted(("board-oracle",))})
     with pytest.raises(ChartproofError, match=r"no lock .*board\.lock"):
         board.run_board(place, study)
     (place / "board.lock").write_text(locks.lock(place / "cohort").model_dump_json())
@@ -468,7 +467,7 @@ def test_a_study_is_not_run_without_its_lock_and_not_on_what_was_changed_since(
 
 def test_what_is_no_longer_as_it_was_locked_is_marked_where_it_is_scored(tmp_path: Path) -> None:
     """A consensus that was changed after the answers changes figures, and every table says so."""
-    study = STUDY.model_copy(update={"systems": ("board-oracle",), "editions": ("twin",)})
+    study = STUDY.model_copy(update={"systems": scripted(("board-oracle",)), "editions": ("twin",)})
     cohort_in(tmp_path / "cohort", CASES[:1])
     held = locks.lock(tmp_path / "cohort")
     (tmp_path / study.lock).write_text(held.model_dump_json())
@@ -496,7 +495,7 @@ def test_a_run_on_another_packet_than_its_arm_has_now_is_refused(copy: Path) -> 
     board_arms.place(copy, TWO.id).unlink()
     runs = copy / "runs"
     runs.rename(copy / "aside")
-    ran(copy, TWO.model_copy(update={"systems": ("board-oracle",), "seed": 7}))
+    ran(copy, TWO.model_copy(update={"systems": scripted(("board-oracle",)), "seed": 7}))
     shutil.rmtree(runs)
     (copy / "aside").rename(runs)
     with pytest.raises(RunError, match="was made on another packet"):

@@ -21,6 +21,7 @@ from chartproof.records.cell import CellInfo
 from chartproof.records.study import Study
 from chartproof.reports.audit import parse
 from chartproof.runs import cells
+from chartproof.runs.errand import Errand
 from chartproof.runs.run import Task, run
 from chartproof.tools.trace import read
 
@@ -39,7 +40,8 @@ class Reader:
     def digest(self) -> str:
         return "r"
 
-    def answer(self, prompt: str, specs: Any, call: Any, *_: Any, **__: Any) -> str:
+    def answer(self, errand: Errand) -> str:
+        call = errand.door.call
         found = call("policy_search", {"query": "metformin pauses"})
         assert "[policy: my-site L4]" in found
         call("policy_read", {"document": "my-site", "since_line": 4, "until_line": 8})

@@ -20,6 +20,7 @@ from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.grade import Grade
 from chartproof.records.trace import digest
 from chartproof.runs import cells
+from chartproof.runs.errand import Errand
 from chartproof.runs.run import Task, run
 from chartproof.tools.worker import Worker
 
@@ -47,9 +48,9 @@ class Caller:
     def digest(self) -> str:
         return "c"
 
-    def answer(self, prompt: str, specs: Any, call: Any, *_: Any, **__: Any) -> str:
-        for name, arguments in CALLS[: len(prompt)]:
-            call(name, arguments)
+    def answer(self, errand: Errand) -> str:
+        for name, arguments in CALLS[: len(errand.prompt)]:
+            errand.door.call(name, arguments)
         return "Creatinine was 1.0 mg/dL."
 
 

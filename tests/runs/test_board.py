@@ -29,6 +29,7 @@ from chartproof.runs.board import (
     setting_of,
     trail,
 )
+from chartproof.runs.makers import Makers
 from chartproof.runs.study import fill
 from chartproof.runs.systems import BOARD_SYSTEMS, boards
 from chartproof.runs.verify import verify
@@ -61,7 +62,7 @@ def asked(
 
 
 def run(todo: list[BoardTask], **how: Any) -> list[CellInfo]:
-    return fill(todo, Board(time.monotonic), boards(knowledge().exported()), **how)
+    return fill(todo, Board(time.monotonic), Makers(boards(knowledge().exported())), **how)
 
 
 def said(task: BoardTask) -> list[str]:

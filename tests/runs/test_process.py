@@ -11,9 +11,11 @@ import pytest
 
 from chartproof.errors import RunError
 from chartproof.records.study import Budget
+from chartproof.runs.errand import Errand
 from chartproof.runs.process import AgentFailure, Interrupted, converse, copied
 from chartproof.runs.study import scripted
 from chartproof.runs.systems import SCRIPTED
+from chartproof.tools.board import SectionDoor
 
 SPECS: list[dict[str, Any]] = [{"name": "echo", "description": "", "parameters": {}}]
 TALK = """
@@ -190,14 +192,16 @@ def test_a_scripted_system_imports_the_standard_library_and_itself_alone() -> No
                 assert root in allowed | sys.stdlib_module_names, (path.name, name)
 
 
-def test_an_unknown_question_is_answered_with_a_deferral() -> None:
+def test_an_unknown_question_is_answered_with_a_deferral(tmp_path: Path) -> None:
     with scripted("careful") as system:
         report = system.answer(
-            "How are you?",
-            SPECS,
-            lambda tool, arguments: "",
-            Budget(seconds=20),
-            clock=time.monotonic,
-            stopped=lambda: False,
+            Errand(
+                prompt="How are you?",
+                door=SectionDoor({}, lambda _event: None),
+                record=lambda _event: None,
+                folder=tmp_path,
+                budget=Budget(seconds=20),
+                clock=time.monotonic,
+            )
         )
     assert "Indeterminate: Lack of Data" in report

@@ -19,8 +19,11 @@ from chartproof.records.cell import CellInfo
 from chartproof.records.study import Budget, Study
 from chartproof.runs import cells
 from chartproof.runs.confinement import UNCONFINED, Confinement
+from chartproof.runs.errand import Errand
+from chartproof.runs.makers import Makers
 from chartproof.runs.run import Task, run
 from chartproof.runs.study import run_study, tasks
+from chartproof.runs.systems import AUDITOR
 from chartproof.tools.python import Shell
 from chartproof.tools.trace import read, verify
 
@@ -61,7 +64,7 @@ def planned(
         asked,
         CASES,
         chart_of=lambda _case, _arm: chart,
-        prompt_of=lambda _case, _arm: prompt,
+        prompt_of=lambda _case, _arm, _template: prompt,
         runs=runs,
     )
 
@@ -171,11 +174,11 @@ class Failing:
     def digest(self) -> str:
         return "f"
 
-    def answer(self, prompt: str, specs: Any, call: Any, budget: Budget, **_: Any) -> str:
+    def answer(self, errand: Errand) -> str:
         if self.times:
             self.times -= 1
             raise RunError("The network is gone.", remedy="Wait.")
-        return call("patient", {})
+        return errand.door.call("patient", {})
 
 
 def test_a_failure_of_the_environment_is_marked_and_run_again(tmp_path: Path, chart: Path) -> None:
@@ -197,8 +200,9 @@ class Programmer:
     def digest(self) -> str:
         return "p"
 
-    def answer(self, prompt: str, specs: Any, call: Any, budget: Budget, **_: Any) -> str:
-        if "python" not in {spec["name"] for spec in specs}:
+    def answer(self, errand: Errand) -> str:
+        call = errand.door.call
+        if "python" not in {spec["name"] for spec in errand.door.specs()}:
             return "There is no shell."
         call("labs", {"items": ["creatinine"]})
         code = "text = open('/data/call_1.txt').read()\nopen('copy.txt', 'w').write(text)"
@@ -248,7 +252,8 @@ def test_a_study_of_the_development_subset_takes_its_cases_alone(
 
 def test_an_unknown_system_is_refused_before_anything_runs(tmp_path: Path, chart: Path) -> None:
     with pytest.raises(SpecError, match="no system `carefull`"):
-        planned(tmp_path, chart, systems=("carefull",))
+        fill(planned(tmp_path, chart, systems=("carefull",)))
+    assert not list(cells.cells(tmp_path))
 
 
 def test_a_missing_chart_is_the_operators_to_repair(tmp_path: Path) -> None:
@@ -360,7 +365,7 @@ def test_a_system_answers_alike_in_a_jail_and_outside(
     confined: Confinement, tmp_path: Path, chart: Path
 ) -> None:
     for name, how in (("in", confined), ("out", UNCONFINED)):
-        fill(planned(tmp_path / name, chart, systems=("careful",)), confinement=how)
+        fill(planned(tmp_path / name, chart, systems=("careful",)), makers=Makers(AUDITOR, how))
     within, without = ([c for _, c in cells.cells(tmp_path / name)] for name in ("in", "out"))
     assert [c.jail for c in within] == [confined.told] * 3
     assert [c.jail for c in without] == [UNCONFINED.told] * 3

@@ -17,9 +17,9 @@ from chartproof.catalog.read import policies
 from chartproof.errors import RunError, SpecError
 from chartproof.records.case import Anchor, Case
 from chartproof.records.cell import CellInfo
-from chartproof.records.study import Budget
 from chartproof.records.trace import Called
 from chartproof.runs import cells
+from chartproof.runs.errand import Errand
 from chartproof.runs.run import Task, run
 from chartproof.runs.verify import folders, verify
 from chartproof.tools.corpus import KEPT, fingerprint, keep, kept
@@ -51,9 +51,9 @@ class Caller:
     def digest(self) -> str:
         return "c"
 
-    def answer(self, prompt: str, specs: Any, call: Any, budget: Budget, **_: Any) -> str:
+    def answer(self, errand: Errand) -> str:
         for n in range(self.times * len(CALLS)):
-            call(*CALLS[n % len(CALLS)])
+            errand.door.call(*CALLS[n % len(CALLS)])
             if self.told is not None:
                 self.told.send(n + 1)
         return "Créatinine rose [labevents:1].\nSo it did.\n"

@@ -49,6 +49,7 @@ from chartproof.reports.recommendations import recommendations
 from chartproof.runs import cells
 from chartproof.runs.board import Board, BoardTask, Prompts, Trail, labelled, setting_of, trail
 from chartproof.runs.confinement import confinement
+from chartproof.runs.makers import Makers, Means
 from chartproof.runs.study import fill
 from chartproof.runs.systems import boards
 from chartproof.tools.interpreter import cache_of
@@ -110,9 +111,13 @@ def run_board(
         held = locks.read_lock(home / study.lock)
         locks.check(held, cohort)
         basis = held.sha256
+    cache = cache_of(os.environ, os.geteuid())
+    confined = confinement(cache)
+    # a cohort's packets have no store whose tier they inherit: they are guarded as the strictest
+    means = Means(home, study.id, "credentialed", cache, confined)
     program = boards(knowledge().exported())
-    for system in study.systems:
-        program.check(system)
+    makers = Makers(program, confined, {each.name: each for each in study.systems}, means)
+    makers.check()
     _prompts(study)
     for entry in study.interventions:
         _ = catalogue()[entry]
@@ -133,9 +138,8 @@ def run_board(
     return fill(
         todo,
         Board(time.perf_counter),
-        program,
+        makers,
         workers=workers,
-        confinement=confinement(cache_of(os.environ, os.geteuid())),
         progress=progress,
     )
 
@@ -207,14 +211,14 @@ def tasks(
     return [
         BoardTask(
             study=study.id,
-            system=system,
+            system=system.name,
             setting=setting,
             case=arm.case,
             arm=arm.name,
             packet=board_arms.packet_place(home, arm.packet),
             sha256=arm.packet,
             folder=cells.place(
-                home / "runs", study.id, labelled(system, setting), arm.case, arm.name, 1
+                home / "runs", study.id, labelled(system.name, setting), arm.case, arm.name, 1
             ),
             prompts=said,
             cap=study.cap,

@@ -229,7 +229,7 @@ def _read(path: Path) -> tuple[ArmsHead, list[StudyArm]]:
 
 def _deciding(study: BoardStudy) -> Mapping[str, object]:
     """What of a study decides its arms."""
-    aside = {"systems", "settings", "cap", "seconds", "hypotheses", "lock"}
+    aside = {"systems", "contrasts", "settings", "cap", "seconds", "hypotheses", "lock"}
     return study.model_dump(mode="json", exclude=aside)
 
 

@@ -8,6 +8,7 @@ from chartproof.api.stores import Stage, build_store
 from chartproof.chart.sources.meds import MedsSource
 from chartproof.hospital.source import SyntheticSource, catalogued
 from chartproof.records.study import Study
+from chartproof.records.system import scripted
 from chartproof.records.table import Table
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
@@ -36,7 +37,7 @@ def synthetic(
         seed=seed,
         progress=stage("Cut charts, apply rules"),
     )
-    study = Study(id="demo", cases="cases", systems=tuple(SCRIPTED_SYSTEMS))
+    study = Study(id="demo", cases="cases", systems=scripted(SCRIPTED_SYSTEMS))
     told = stage("Run scripted systems")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
     return steps.write_site(home, "demo", title="chartproof demo", progress=stage("Grade and draw"))
@@ -54,7 +55,7 @@ def real(
         seed=seed,
         progress=stage("Cut charts, apply rules"),
     )
-    study = Study(id="real", cases="cases", systems=("careful",), scenarios=(REAL,))
+    study = Study(id="real", cases="cases", systems=scripted(("careful",)), scenarios=(REAL,))
     told = stage("Run the careful system")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
     return steps.write_site(

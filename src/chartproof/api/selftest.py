@@ -29,6 +29,7 @@ from chartproof.records.case import FACTUAL, TWIN
 from chartproof.records.label import Label
 from chartproof.records.scored import Scored
 from chartproof.records.study import Study
+from chartproof.records.system import scripted
 from chartproof.records.verdict import Verdict
 from chartproof.reports.audit import parse
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
@@ -106,14 +107,14 @@ def prepare(home: Path, *, seed: int, workers: int, stage: Stage) -> None:
 
 def run_habits(home: Path, *, workers: int, stage: Stage) -> None:
     """Run every scripted system on the cases of a home."""
-    study = Study(id=STUDY, cases="cases", systems=tuple(SCRIPTED_SYSTEMS))
+    study = Study(id=STUDY, cases="cases", systems=scripted(SCRIPTED_SYSTEMS))
     told = stage("Run scripted systems")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
 
 
 def run_pairs(home: Path, *, workers: int, stage: Stage) -> None:
     """Run a system that looks and one that does not on every counterfactual arm of a home."""
-    study = Study(id=STUDY, cases="cases", systems=("careful", BLIND), arms=("all",))
+    study = Study(id=STUDY, cases="cases", systems=scripted(("careful", BLIND)), arms=("all",))
     told = stage("Run two of them on counterfactuals")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
 

@@ -50,7 +50,9 @@ from chartproof.rules import editions
 from chartproof.runs import cells
 from chartproof.runs import study as studies
 from chartproof.runs.confinement import confinement
+from chartproof.runs.makers import Makers, Means
 from chartproof.runs.study import run_study
+from chartproof.runs.systems import AUDITOR
 from chartproof.tools.interpreter import cache_of
 
 Count = Callable[[int, int], None]
@@ -301,7 +303,7 @@ def run(
     manifest = load(home / "cases")
     for each in study.scenarios:
         scenario(each)
-    template = prompt(study.prompt)
+    templates = {name: prompt(name) for name in _templates(study)}
     policies_read = corpus_of(home, policies)
     cases = [
         case
@@ -311,9 +313,9 @@ def run(
     ]
     arms = chosen(home, cases, study.arms)
 
-    def prompt_of(case: Case, arm: str) -> str:
+    def prompt_of(case: Case, arm: str, template: str) -> str:
         asked = editions.of_arm(scenario(case.scenario), arm)
-        return prompt_text(case, asked.scenario, template)
+        return prompt_text(case, asked.scenario, templates[template])
 
     def document_of(case: Case, arm: str) -> Policy | None:
         twin = editions.twin_of(scenario(case.scenario), arm)
@@ -335,15 +337,22 @@ def run(
             remedy="`chartproof cases show` lists the cases.",
         )
     refuse_faulty(sorted({task.case.scenario for task in todo}))
+    cache = cache_of(os.environ, os.geteuid())
+    confined = confinement(cache)
+    means = Means(home, study.id, manifest.tier, cache, confined)
     return run_study(
         todo,
         policies_read,
         clock=time.perf_counter,
         workers=workers,
         shell=shell() if study.shell else None,
-        confinement=confinement(cache_of(os.environ, os.geteuid())),
+        makers=Makers(AUDITOR, confined, {each.name: each for each in study.systems}, means),
         progress=progress,
     )
+
+
+def _templates(study: Study) -> list[str]:
+    return sorted({study.prompt, *(each.prompt for each in study.systems if each.prompt)})
 
 
 def grade(home: Path, *, study: str = "", progress: Count = _silent) -> list[Graded]:

@@ -21,6 +21,7 @@ from chartproof.labels import reference
 from chartproof.records.label import Ruling
 from chartproof.records.recipe import Planted, Recipe
 from chartproof.records.study import Study
+from chartproof.records.system import scripted
 from chartproof.records.table import Cell, Table
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
@@ -143,7 +144,7 @@ def simulate_runs(
     Returns:
         The tables of the leaderboard.
     """
-    study = Study(id=STUDY, cases="cases", systems=tuple(systems), scenarios=(folder.id,))
+    study = Study(id=STUDY, cases="cases", systems=scripted(systems), scenarios=(folder.id,))
     told = stage("Run scripted systems")
     steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
     return steps.tables(home, STUDY, progress=stage("Grade"))

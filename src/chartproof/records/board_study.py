@@ -5,16 +5,19 @@ from pydantic import Field, field_validator
 from chartproof.records.board import State
 from chartproof.records.record import Document, Gold, once
 from chartproof.records.sensitivity import Change, Edition, Setting, Unscored
+from chartproof.records.system import Compared
 
 UNREGISTERED = "unregistered"
 """What every output of a study is marked with that was run without its lock."""
 
 
-class BoardStudy(Document):
+class BoardStudy(Compared, Document):
     """`board.yaml`. Paths are relative to the file.
 
     Attributes:
         cohort: Folder of a cohort.
+        systems: Names of scripted systems, or whole systems; see `records/system.py`.
+        contrasts: Pairs of them that are to be compared, named before the run.
         cases: Only these; empty takes all.
         most: At most so many cases of each cancer, in the order of the cohort.
         editions: Texts that carry the active changes.
@@ -33,7 +36,6 @@ class BoardStudy(Document):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)
     cohort: str = "cohort"
-    systems: tuple[str, ...] = Field(min_length=1)
     settings: tuple[Setting, ...] = Field(default=("single_shot",), min_length=1)
     cases: tuple[str, ...] = ()
     most: int | None = Field(default=None, ge=1)
@@ -53,7 +55,7 @@ class BoardStudy(Document):
     lock: str = "board.lock"
     hypotheses: tuple[str, ...] = ()
 
-    @field_validator("systems", "settings", "cases", "editions", "interventions")
+    @field_validator("settings", "cases", "editions", "interventions")
     @classmethod
     def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         """One cell has one place: named twice, it would be run twice at once."""

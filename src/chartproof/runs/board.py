@@ -18,6 +18,7 @@ from chartproof.records.sensitivity import Setting
 from chartproof.records.study import Budget
 from chartproof.records.trace import Called, Started, Summarised, Trace, Turn, digest
 from chartproof.runs import cells
+from chartproof.runs.errand import Errand
 from chartproof.runs.events import traced
 from chartproof.runs.run import NOT_ASKED, code
 from chartproof.runs.systems import System
@@ -80,6 +81,11 @@ class BoardTask:
         """Id of the case."""
         return self.case
 
+    @property
+    def after(self) -> Path | None:
+        """No forerunner."""
+        return None
+
     def alike(self) -> dict[str, str]:
         """See `study.Work`."""
         told = [self.prompts.summary, self.prompts.recommend, self.prompts.agent]
@@ -118,8 +124,8 @@ class Board:
         if standing is not None:
             return standing
 
-        def work(record: Recorder) -> str:
-            talk = _Talk(task, system, record, self.clock, stopped)
+        def work(part: Path, record: Recorder) -> str:
+            talk = _Talk(task, system, record, part, self.clock, stopped)
             return talk.as_agent(shown) if task.setting == "agent" else talk.in_two_stages(text)
 
         return cells.write(
@@ -132,13 +138,13 @@ class Board:
         task: BoardTask,
         jail: str,
         told: dict[str, str],
-        work: Callable[[Recorder], str],
+        work: Callable[[Path, Recorder], str],
     ) -> CellInfo:
         name = labelled(task.system, task.setting)
         started = Started(
             system=name, case=task.case, arm=task.arm, attempt=task.attempt, digests=told
         )
-        ending = traced(part, started, work, clock=self.clock)
+        ending = traced(part, started, lambda record: work(part, record), clock=self.clock)
         return CellInfo(
             study=task.study,
             system=name,
@@ -165,6 +171,7 @@ class _Talk:
     task: BoardTask
     system: System
     record: Recorder
+    folder: Path
     clock: Callable[[], float]
     stopped: Callable[[], bool]
 
@@ -184,12 +191,16 @@ class _Talk:
     def _said(self, prompt: str, shown: dict[str, str], cap: int) -> str:
         door = board.SectionDoor(shown, self.record, cap=cap, clock=self.clock)
         return self.system.answer(
-            prompt,
-            board.specs() if shown else [],
-            door.call,
-            Budget(calls=cap + _SLACK, seconds=self.task.seconds),
-            clock=self.clock,
-            stopped=self.stopped,
+            Errand(
+                prompt=prompt,
+                door=door,
+                record=self.record,
+                folder=self.folder,
+                budget=Budget(calls=cap + _SLACK, seconds=self.task.seconds),
+                clock=self.clock,
+                stopped=self.stopped,
+                attempt=self.task.attempt,
+            )
         )
 
 

@@ -1,25 +1,28 @@
 """One run: a case, a chart, a system, within limits, to a folder that tells all of it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from chartproof.chart.chart import Chart
-from chartproof.errors import ChartError
+from chartproof.errors import ChartError, RunError
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.policy import Policy
 from chartproof.records.study import Budget
 from chartproof.records.trace import Started, digest
 from chartproof.runs import cells
+from chartproof.runs.errand import Errand, Retrieval
 from chartproof.runs.events import traced
 from chartproof.runs.systems import System, digest_of
 from chartproof.tools import corpus
 from chartproof.tools.gateway import Gateway, specs
 from chartproof.tools.python import Shell
 from chartproof.tools.trace import Recorder
+from chartproof.tools.trace import read as read_trace
 
 NOT_ASKED = "off: the study does not ask for it"
 """What a cell says of the shell where no system could run a program."""
@@ -36,6 +39,8 @@ class Task:
         folder: Where the cell shall stand.
         document: What of the corpus reads otherwise under this arm's policy; None where the arm has
             none of its own.
+        corpus: Whether the system is offered the corpus.
+        after: The cell of the forerunner whose retrievals the system is given; None for most.
     """
 
     study: str
@@ -48,6 +53,8 @@ class Task:
     folder: Path
     budget: Budget = field(default_factory=Budget)
     document: Policy | None = None
+    corpus: bool = True
+    after: Path | None = None
 
     @property
     def about(self) -> str:
@@ -56,7 +63,10 @@ class Task:
 
     def alike(self) -> dict[str, str]:
         """What decides a run and is the same for every system that a study compares on a case."""
-        return {"prompt": digest(self.prompt), "budget": digest(self.budget.model_dump())}
+        return {
+            "prompt": digest(self.prompt),
+            "budget": digest(self.budget.model_dump(exclude_none=True)),
+        }
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,7 @@ def run(
     """
     if task.document is not None:
         policies = {**policies, task.document.id: task.document}
+    retrieved = _retrieved(task)
     told = _digests(task, system, policies, shell)
     standing = cells.stands(task.folder, told)
     if standing is not None:
@@ -108,6 +119,7 @@ def run(
                 system,
                 policies,
                 chart,
+                retrieved=retrieved,
                 shell=shell,
                 told=told,
                 clock=clock,
@@ -123,6 +135,7 @@ def _fill(
     policies: Mapping[str, Policy],
     chart: Chart,
     *,
+    retrieved: tuple[Retrieval, ...] | None,
     shell: Shell | None,
     told: dict[str, str],
     clock: Callable[[], float],
@@ -132,16 +145,28 @@ def _fill(
 
     def work(record: Recorder) -> str:
         gateway = Gateway(
-            chart, policies, record, clock=clock, shell=shell, files=part / cells.FILES
-        )
-        return system.answer(
-            task.prompt,
-            _specs(shell is not None),
-            gateway.call,
-            task.budget,
+            chart,
+            policies,
+            record,
             clock=clock,
-            stopped=stopped,
+            shell=shell,
+            files=part / cells.FILES,
+            corpus=task.corpus,
         )
+        with closing(gateway):
+            return system.answer(
+                Errand(
+                    prompt=task.prompt,
+                    door=gateway,
+                    record=record,
+                    folder=part,
+                    budget=task.budget,
+                    clock=clock,
+                    stopped=stopped,
+                    attempt=task.attempt,
+                    retrieved=retrieved,
+                )
+            )
 
     ending = traced(
         part,
@@ -194,13 +219,42 @@ def _digests(
         ) from error
     return {
         **task.alike(),
-        "tools": digest(_specs(shell is not None)),
+        "tools": digest(_specs(shell is not None, task.corpus)),
         "chart": _chart_digest(task.chart, stand.st_mtime_ns, stand.st_size),
         "policies": corpus.fingerprint(policies),
         "system": system.digest(),
         "shell": shell.digest() if shell else "off",
         "code": code(),
+        **({} if task.after is None else {"after": _proof(task.after)}),
     }
+
+
+def _forerunner(folder: Path) -> CellInfo:
+    """The cell whose retrievals another is given.
+
+    Raises:
+        RunError: It is not there, or failed through its environment.
+    """
+    found = cells.read(folder)
+    if found is None or found.outcome == "infrastructure":
+        raise RunError(
+            f"infrastructure: there is no run in {folder} whose retrievals could be given.",
+            remedy="Run the study again: it makes that run first.",
+        )
+    return found
+
+
+def _proof(folder: Path) -> str:
+    return _forerunner(folder).trace
+
+
+def _retrieved(task: Task) -> tuple[Retrieval, ...] | None:
+    """The calls of the forerunner that were answered, in order."""
+    if task.after is None:
+        return None
+    _forerunner(task.after)
+    calls = read_trace(task.after / cells.TRACE).calls
+    return tuple(Retrieval(call.tool, call.arguments) for call in calls if not call.refused)
 
 
 @cache
@@ -210,6 +264,6 @@ def code() -> str:
 
 
 @cache
-def _specs(shell: bool) -> list[dict[str, Any]]:
+def _specs(shell: bool, policies: bool) -> list[dict[str, Any]]:
     """The tools on offer. Their schemas take as long to make as a run of a scripted system."""
-    return specs(shell=shell)
+    return specs(shell=shell, policies=policies)

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from chartproof.chart.alone import alone
-from chartproof.errors import ChartproofError, RunError
+from chartproof.errors import ChartproofError, RunError, SpecError
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.policy import Policy
 from chartproof.records.study import Study
+from chartproof.records.system import SingleShotSystem
 from chartproof.runs import cells
-from chartproof.runs.confinement import UNCONFINED, Confinement
+from chartproof.runs.makers import Makers
 from chartproof.runs.run import Audit, Task
 from chartproof.runs.systems import AUDITOR, Program, Scripted, System
 from chartproof.tools.python import Shell
@@ -57,6 +58,11 @@ class Work(Protocol):
         """Where it shall stand."""
         ...
 
+    @property
+    def after(self) -> Path | None:
+        """The cell whose retrievals it is given; None where there is none."""
+        ...
+
     def alike(self) -> dict[str, str]:
         """What decides it and is the same for all that a study compares on an arm of a case.
 
@@ -86,7 +92,7 @@ def tasks(
     cases: Sequence[Case],
     *,
     chart_of: Callable[[Case, str], Path],
-    prompt_of: Callable[[Case, str], str],
+    prompt_of: Callable[[Case, str, str], str],
     runs: Path,
     arms_of: Callable[[Case], Sequence[str]] | None = None,
     document_of: Callable[[Case, str], Policy | None] = lambda _case, _arm: None,
@@ -97,29 +103,35 @@ def tasks(
         study: What to run.
         cases: Of them those of the study's scenarios are taken.
         chart_of: The chart file of a case's arm.
-        prompt_of: What an agent is told of it.
+        prompt_of: What an agent is told of it, by the template of that name.
         runs: Folder of all runs.
         arms_of: Which arms of a case to run; None takes those that the study names. One that the
             case does not have is left out.
         document_of: The document that reads otherwise under an arm's policy, None for most.
 
-    Raises:
-        SpecError: The study names a system that does not exist.
     """
-    for system in study.systems:
-        AUDITOR.check(system)
+
+    def place(system: str, case: Case, arm: str, attempt: int) -> Path:
+        return cells.place(runs, study.id, system, case.id, arm, attempt)
+
     return [
         Task(
             study=study.id,
-            system=system,
+            system=system.name,
             case=case,
             arm=arm,
             attempt=attempt,
             chart=chart_of(case, arm),
-            prompt=prompt_of(case, arm),
-            folder=cells.place(runs, study.id, system, case.id, arm, attempt),
+            prompt=prompt_of(case, arm, system.prompt or study.prompt),
+            folder=place(system.name, case, arm, attempt),
             budget=study.budget,
             document=document_of(case, arm),
+            corpus=system.policies,
+            after=(
+                place(system.after, case, arm, attempt)
+                if isinstance(system, SingleShotSystem) and system.after
+                else None
+            ),
         )
         for case in cases
         if not study.scenarios or case.scenario in study.scenarios
@@ -138,16 +150,15 @@ def run_study(
     clock: Callable[[], float],
     workers: int = 1,
     shell: Shell | None = None,
-    confinement: Confinement = UNCONFINED,
+    makers: Makers | None = None,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Fill the cells of an audit that do not stand yet; see `fill`."""
     return fill(
         todo,
         Audit(dict(policies), clock, shell),
-        AUDITOR,
+        makers or Makers(AUDITOR),
         workers=workers,
-        confinement=confinement,
         progress=progress,
     )
 
@@ -155,13 +166,14 @@ def run_study(
 def fill(
     todo: Sequence[W],
     filling: Filling[W],
-    program: Program,
+    makers: Makers,
     *,
     workers: int = 1,
-    confinement: Confinement = UNCONFINED,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Fill the cells that do not stand yet; the cells of all tasks, in their order.
+
+    A cell that is given what another retrieved is filled after all that are not.
 
     Interrupting it loses the cells in flight and no other; running it again resumes.
 
@@ -169,8 +181,10 @@ def fill(
         RunError: A cell stands that was run differently, be it of a system that is not asked for
             now; another run of the study is at work, or a worker was killed.
         KeyboardInterrupt: Passed on once every agent has ended.
+        SpecError: A system cannot be built here.
     """
-    given = _Given(filling, program, confinement)
+    makers.check(dict.fromkeys(task.system for task in todo))
+    given = _Given(filling, makers)
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
             folder.mkdir(parents=True, exist_ok=True)
@@ -180,10 +194,39 @@ def fill(
             )
             held.enter_context(alone(folder / LOCK, busy))
             _refuse_mixture(folder, [task for task in todo if cells.study(task.folder) == folder])
-        if workers > 1:
-            return _pooled(todo, given, workers, progress)
-        home = held.enter_context(tempfile.TemporaryDirectory(prefix="systems-"))
-        return _inline(todo, _Worker(Path(home), given, lambda: False), progress)
+        found: dict[Path, CellInfo] = {}
+
+        def told(cell: CellInfo, done: int, _of: int) -> None:
+            progress(cell, len(found) + done, len(todo))
+
+        for wave in _waves(todo):
+            if workers > 1:
+                made = _pooled(wave, given, workers, told)
+            else:
+                with tempfile.TemporaryDirectory(prefix="systems-") as home:
+                    worker = _Worker(Path(home), given, lambda: False)
+                    made = _inline(wave, worker, told)
+            found |= {task.folder: cell for task, cell in zip(wave, made, strict=True)}
+        return [found[task.folder] for task in todo]
+
+
+def _waves(todo: Sequence[W]) -> list[list[W]]:
+    """Tasks in such an order that a forerunner's come before those that come after it."""
+    waves: list[list[W]] = []
+    done: set[Path] = set()
+    rest = list(todo)
+    while rest:
+        asked = {task.folder for task in rest}
+        wave = [task for task in rest if task.after is None or task.after not in asked - done]
+        if not wave:
+            raise SpecError(
+                "Systems of the study come after each other in a circle.",
+                remedy="Let one of them come after none.",
+            )
+        waves.append(wave)
+        done |= {task.folder for task in wave}
+        rest = [task for task in rest if task.folder not in done]
+    return waves
 
 
 def _refuse_mixture(folder: Path, todo: Sequence[Work]) -> None:
@@ -193,10 +236,14 @@ def _refuse_mixture(folder: Path, todo: Sequence[Work]) -> None:
         RunError: Some cell of the study has another budget, or another prompt for the same arm of
             a case.
     """
-    by_case = {(task.about, task.arm): task.alike() for task in todo}
+    asked = {(task.system, task.about, task.arm): task.alike() for task in todo}
+    # of a system that is not asked for now only the study tells by which template it was asked
+    of_arm = {(task.about, task.arm): task.alike() for task in reversed(todo)}
     anywhere = {"budget": todo[0].alike()["budget"]}
     for place, cell in cells.cells(folder):
-        wanted = by_case.get((cell.case, cell.arm), anywhere)
+        wanted = asked.get(
+            (cell.system, cell.case, cell.arm), of_arm.get((cell.case, cell.arm), anywhere)
+        )
         odd = [name for name in wanted if cell.digests.get(name) != wanted[name]]
         if odd and cell.outcome != "infrastructure":
             raise cells.different(place, odd)
@@ -257,8 +304,7 @@ class _Given:
     """What every cell of a study is run with."""
 
     filling: Filling[Any]
-    program: Program
-    confinement: Confinement
+    makers: Makers
 
 
 @dataclass
@@ -269,17 +315,19 @@ class _Worker:
     given: _Given
     stopped: Callable[[], bool]
     _folder: Path | None = field(default=None)
-    _systems: dict[str, Scripted] = field(default_factory=dict[str, Scripted])
+    _systems: dict[str, System] = field(default_factory=dict[str, System])
 
     def run(self, task: Work) -> CellInfo:
         """Fill one cell."""
+        if task.system not in self._systems:
+            self._systems[task.system] = self.given.makers.make(task.system, self._copied)
+        return self.given.filling.fill(task, self._systems[task.system], self.stopped)
+
+    def _copied(self) -> Path:
         if self._folder is None:
             own = Path(tempfile.mkdtemp(dir=self.home))
-            self._folder = self.given.program.copied(own)
-        system = self._systems.setdefault(
-            task.system, Scripted(task.system, self._folder, self.given.confinement)
-        )
-        return self.given.filling.fill(task, system, self.stopped)
+            self._folder = self.given.makers.program.copied(own)
+        return self._folder
 
 
 _here: list[_Worker] = []

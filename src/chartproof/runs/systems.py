@@ -8,15 +8,15 @@ from `careful` is a habit of investigation; none knows a case.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from chartproof.errors import SpecError
-from chartproof.records.study import Budget
 from chartproof.runs.confinement import UNCONFINED, Confinement
-from chartproof.runs.process import Call, converse, copied
+from chartproof.runs.errand import Errand
+from chartproof.runs.process import converse, copied
 
 SCRIPTED = Path(__file__).parent / "scripted"
 
@@ -108,17 +108,14 @@ class System(Protocol):
         """Of everything in the system that can change what it does."""
         ...
 
-    def answer(
-        self,
-        prompt: str,
-        specs: list[dict[str, Any]],
-        call: Call,
-        budget: Budget,
-        *,
-        clock: Callable[[], float],
-        stopped: Callable[[], bool],
-    ) -> str:
-        """Work a case to its report."""
+    def answer(self, errand: Errand) -> str:
+        """Work a case to its report.
+
+        Raises:
+            AgentFailure: There is none, for a reason that lies with the system.
+            ChartproofError: There is none, for another reason: the run is made again.
+            Interrupted: The errand was stopped.
+        """
         ...
 
 
@@ -143,26 +140,17 @@ class Scripted:
         self._digest = self._digest or digest_of(self._folder, self.name)
         return self._digest
 
-    def answer(
-        self,
-        prompt: str,
-        specs: list[dict[str, Any]],
-        call: Call,
-        budget: Budget,
-        *,
-        clock: Callable[[], float],
-        stopped: Callable[[], bool],
-    ) -> str:
+    def answer(self, errand: Errand) -> str:
         """Start the program and serve it until it reports."""
         return converse(
             self._confinement.command(self._folder, [self.name]),
-            prompt=prompt,
-            specs=specs,
-            call=call,
-            budget=budget,
-            clock=clock,
-            stopped=stopped,
-            jail=self._confinement.jail(self._folder, budget.seconds),
+            prompt=errand.prompt,
+            specs=errand.door.specs(),
+            call=errand.door.call,
+            budget=errand.budget,
+            clock=errand.clock,
+            stopped=errand.stopped,
+            jail=self._confinement.jail(self._folder, errand.budget.seconds),
         )
 
 

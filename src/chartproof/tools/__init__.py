@@ -35,6 +35,7 @@ TOOLS: tuple[Tool, ...] = (
 """Every tool, in the order in which an agent is told of them."""
 
 
-def offered(*, shell: bool) -> tuple[Tool, ...]:
-    """The tools of a run with the shell or without."""
-    return tuple(tool for tool in TOOLS if shell or tool.reads != "shell")
+def offered(*, shell: bool, policies: bool = True) -> tuple[Tool, ...]:
+    """The tools of a run, with the shell or without, with the corpus of policies or without."""
+    off = {name for name, on in (("shell", shell), ("corpus", policies)) if not on}
+    return tuple(tool for tool in TOOLS if tool.reads not in off)

@@ -46,6 +46,10 @@ class SectionDoor(Door):
         self._shown = shown
         self._cap = cap
 
+    def specs(self) -> list[dict[str, Any]]:
+        """The one tool; none where there is no section to read."""
+        return specs() if self._shown else []
+
     def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
         if self._calls > self._cap:
             raise ToolRefusal(f"{OVER}: {self._cap} were made.", remedy="Answer now.")

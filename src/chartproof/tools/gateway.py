@@ -35,9 +35,9 @@ OUTLINE = (2, 10, 200)
 Clock = Callable[[], float]
 
 
-def specs(*, shell: bool = False) -> list[dict[str, Any]]:
+def specs(*, shell: bool = False, policies: bool = True) -> list[dict[str, Any]]:
     """Every tool with its description and the JSON schema of its arguments."""
-    return [tool.spec() for tool in offered(shell=shell)]
+    return [tool.spec() for tool in offered(shell=shell, policies=policies)]
 
 
 class Door(ABC):
@@ -104,6 +104,10 @@ class Door(ABC):
         return answer.text
 
     @abstractmethod
+    def specs(self) -> list[dict[str, Any]]:
+        """Every tool with its description and the JSON schema of its arguments."""
+
+    @abstractmethod
     def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
         """The answer to one call."""
 
@@ -133,6 +137,7 @@ class Gateway(Door):
         clock: See `Door`.
         shell: Runs programs of the agent; None offers no such tool.
         files: Folder that keeps what they leave, each under its digest; None keeps none.
+        corpus: Whether the tools that read the corpus are offered.
     """
 
     def __init__(
@@ -144,9 +149,11 @@ class Gateway(Door):
         *,
         shell: Shell | None = None,
         files: Path | None = None,
+        corpus: bool = True,
     ) -> None:
         super().__init__(record, clock)
-        self._tools = {tool.name: tool for tool in offered(shell=shell is not None)}
+        on_offer = offered(shell=shell is not None, policies=corpus)
+        self._tools = {tool.name: tool for tool in on_offer}
         self._shell = ShellDoor(shell, files) if shell else None
         self._sources: dict[str, Any] = {
             "chart": chart,
