@@ -200,7 +200,8 @@ def test_what_the_summary_kept_is_told_of_single_shot_and_sections_of_an_agent(
     }
     assert kept == {True}
     study = STUDY.model_copy(
-        update={"id": "agents", "settings": ("agent",), "systems": scripted(("board-oracle",)), "cap": 4,
+        update={"id": "agents", "settings": ("agent",), "cap": 4,
+                "systems": scripted(("board-oracle",)),
                 "editions": ("twin",), "placebos": 0, "hard_placebos": 0}
     )  # fmt: skip
     ran(home, study)
