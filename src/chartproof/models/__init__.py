@@ -1,0 +1,1 @@
+"""Models as systems, judges and labels reach them: protocols, prices, spend and egress."""
