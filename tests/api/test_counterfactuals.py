@@ -173,8 +173,9 @@ def test_who_looks_nothing_up_flips_nothing_and_the_rules_own_answer_all(twinned
     for each in steps.grade(twinned, study=STUDY.id):
         runs.setdefault(each.scored.system, []).append(each.scored)
     labels = reference.read(twinned / "labels").values()
-    found = [c for c in selftest.paired(labels, runs) if not c.about.startswith("careful")]
-    assert len(found) == 12
+    found = list(selftest.paired(labels, runs))
+    assert len([each for each in found if not each.about.startswith("careful")]) == 12
+    assert len(found) == 15
     assert [each for each in found if not each.holds] == []
 
 
@@ -314,6 +315,83 @@ def test_a_twin_that_breaks_its_word_or_touches_nothing_is_told_and_leaves_no_ch
     assert {path.name for path in charts.iterdir()} == before
     table = arms.table([each.told for each in made], cases=1, unsettled=0)
     assert [row[5].text for row in table.rows] == ["no row 1", "no fact 1", "other verdict (no) 1"]
+
+
+def test_whoever_stops_early_keeps_what_is_made_and_goes_on_with_the_rest(
+    twinned: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "home"
+    shutil.copytree(twinned, place, ignore=shutil.ignore_patterns("runs", "pages"))
+    kept.forget(place / "labels")
+    plain = [
+        case.model_copy(update={"charts": {FACTUAL: case.charts[FACTUAL]}})
+        for case in load(place / "cases").cases
+    ]
+    save(load(place / "cases").model_copy(update={"cases": tuple(plain)}), place / "cases")
+    reference.write(
+        [x for x in reference.read(place / "labels").values() if x.arm == FACTUAL], place / "labels"
+    )
+    asked: list[int] = []
+    told: list[tuple[int, int]] = []
+
+    def after_one() -> bool:
+        asked.append(1)
+        return len(asked) > 1
+
+    cases, table = arms.cut_twins(
+        place, enough=after_one, progress=lambda done, of: told.append((done, of))
+    )
+    assert [len(case.charts) > 1 for case in cases.cases].count(True) == 1
+    assert told == [(0, 2), (1, 2)]
+    assert "1 cases wait for their twins" in " ".join(table.notes)
+    begun = (place / "labels" / reference.FILE).read_bytes()
+    arms.cut_twins(place, enough=lambda: True)
+    assert (place / "labels" / reference.FILE).read_bytes() == begun
+    seen: list[tuple[int, int]] = []
+    whole, table = arms.cut_twins(
+        place, enough=lambda: False, progress=lambda done, of: seen.append((done, of))
+    )
+    assert seen == [(0, 1), (1, 1)]  # what stood was not made again
+    assert whole == load(twinned / "cases")
+    assert kept.read(place / "labels") == kept.read(twinned / "labels")
+    assert "wait" not in " ".join(table.notes)
+
+
+def test_scenarios_are_takenin_turn_where_the_time_is_short(twinned: Path) -> None:
+    one, other = load(twinned / "cases").cases
+    cases = [one.model_copy(update={"id": each}) for each in "abc"] + [other]
+    assert [case.id for case in arms.in_turn(cases)] == ["a", other.id, "b", "c"]
+
+
+def test_cases_that_are_built_again_keep_their_arms_unless_record_or_reference_changed(
+    twinned: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "home"
+    shutil.copytree(twinned, place, ignore=shutil.ignore_patterns("runs", "pages"))
+    before = load(place / "cases")
+    plain = before.model_copy(
+        update={
+            "cases": tuple(
+                case.model_copy(update={"charts": {FACTUAL: case.charts[FACTUAL]}})
+                for case in before.cases
+            )
+        }
+    )
+    factual = [x for x in reference.read(place / "labels").values() if x.arm == FACTUAL]
+    cases, labels = arms.carried(place, before, plain, factual)
+    assert cases == before
+    assert labels == list(reference.read(place / "labels").values())
+    assert kept.read(place / "labels") == kept.read(twinned / "labels")
+    assert arms.arms_of(place) == sum(len(case.charts) - 1 for case in before.cases)
+
+    other = factual[0].model_copy(update={"version": "of other rules"})
+    cases, labels = arms.carried(place, before, plain, [other, *factual[1:]])
+    assert [case.id for case in cases.cases if len(case.charts) > 1] == [factual[1].case]
+    assert {x.case for x in labels if x.arm != FACTUAL} == {factual[1].case}
+    assert {x.case for x in kept.read(place / "labels")} == {factual[1].case}
+
+    assert arms.carried(place, None, plain, factual) == (plain, factual)
+    assert kept.read(place / "labels") == []
 
 
 def test_lines_that_tell_no_counterfactual_are_named(tmp_path: Path) -> None:

@@ -100,6 +100,24 @@ def test_an_agent_reads_sections_through_the_one_tool_and_every_call_is_in_the_t
     assert verify(task.folder).found.state == "whole"
 
 
+def test_two_sections_that_are_read_in_one_step_are_two_calls(tmp_path: Path) -> None:
+    task = asked(tmp_path, setting="agent", system="board-noisy")
+    (cell,) = run([task])
+    trace = read(task.folder / cells.TRACE)
+    told = trail(trace)
+    assert (cell.outcome, told.calls, told.steps) == ("reported", 8, 4)
+    kinds = [each.kind for each in trace.events]
+    assert kinds == ["started", *["turn", "called", "called"] * 4, "reported", "ended"]
+    assert verify(task.folder).found.state == "whole"
+
+
+def test_a_step_that_goes_beyond_the_cap_is_refused_in_part(tmp_path: Path) -> None:
+    task = asked(tmp_path, setting="agent", system="board-noisy", cap=3)
+    run([task])
+    told = trail(read(task.folder / cells.TRACE))
+    assert (told.calls, told.steps, len(told.sections), told.hit_cap) == (4, 2, 3, True)
+
+
 def test_a_call_beyond_the_cap_is_refused_and_recorded_and_the_agent_may_still_answer(
     tmp_path: Path,
 ) -> None:

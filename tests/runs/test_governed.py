@@ -48,6 +48,32 @@ def ordered_before(person: Any) -> Any:
     )
 
 
+def not_ordered_at_all(person: Any) -> Any:
+    patient = person().admission("2150-03-01 08:00", "2150-03-09 12:00")
+    return patient.icu("2150-03-02 10:00", "2150-03-05 10:00").order(
+        "2150-03-01 09:00", None, "Lab"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "verdict"),
+    [
+        (not_ordered_at_all, NO),
+        (lambda p: not_ordered_at_all(p).report("2150-03-03 10:00"), NO),
+        (lambda p: not_ordered_at_all(p).order("2150-03-03 08:00", order_status="Active"), YES),
+        (lambda p: not_ordered_at_all(p).order("2150-03-03 08:00", order_status="Inactive"), NO),
+    ],
+    ids=["no order", "a report alone", "an order that is active", "an order that is not"],
+)
+def test_under_an_edition_that_knows_no_lack_of_data_what_is_missing_is_no_longer_missing(
+    made: Callable[[Any], Any], verdict: str, person: Any, asked: Any
+) -> None:
+    patient, first = made(person), under("advanced-imaging-receipt", "P3")
+    assert asked(patient, IMAGING).verdict == LACK
+    assert asked(patient, IMAGING, corpus=first).verdict == verdict
+    assert asked(patient, IMAGING, habit="policy-blind", corpus=first).verdict == LACK
+
+
 @pytest.mark.parametrize(
     ("make", "question", "other", "verdict"),
     [

@@ -56,6 +56,34 @@ def test_an_agent_is_given_the_prompt_and_the_tools_and_hands_in_a_report(tmp_pa
     assert talk(tmp_path, body) == "What?echoecho {'a': 1}"
 
 
+def test_several_calls_of_one_step_are_answered_together_and_told_as_one(tmp_path: Path) -> None:
+    body = """
+for many in ([{"a": 1}, {"a": 2}], [{"a": 3}]):
+    print(json.dumps({"calls": [{"tool": "echo", "arguments": each} for each in many]}), flush=True)
+    texts = json.loads(sys.stdin.readline())["texts"]
+report(str(texts) + call(a=4))
+"""
+    told: list[str] = []
+    agent = tmp_path / "agent.py"
+    agent.write_text(TALK + body)
+
+    def answered(tool: str, arguments: dict[str, Any]) -> str:
+        told.append(str(arguments["a"]))
+        return f"{tool} {arguments['a']}"
+
+    report = converse(
+        [sys.executable, "-I", "-S", str(agent)],
+        prompt="What?",
+        specs=SPECS,
+        call=answered,
+        budget=Budget(calls=4, seconds=20),
+        clock=time.monotonic,
+        stepped=lambda: told.append("step"),
+    )
+    assert report == "['echo 3']echo 4"
+    assert told == ["step", "1", "2", "step", "3", "4"]
+
+
 def test_a_report_that_no_file_could_hold_is_repaired(tmp_path: Path) -> None:
     assert talk(tmp_path, "report('a' + chr(0xD800) + 'b')") == "a?b"
 
@@ -72,6 +100,9 @@ def test_a_message_longer_than_a_pipe_passes_both_ways(tmp_path: Path) -> None:
         ("print('[1]', flush=True)", "no JSON object"),
         ("print('[' * 100_000, flush=True)", "no JSON"),
         ("print('{\"tool\": 3}', flush=True)", "neither a call nor a report"),
+        ("print('{\"calls\": []}', flush=True)", "neither a call nor a report"),
+        ("print('{\"calls\": [7]}', flush=True)", "neither a call nor a report"),
+        ("print(json.dumps({'calls': [{'tool': 'echo'}] * 6}), flush=True); input()", "limit of 5"),
         ("sys.exit(3)", "ended with status 3"),
         ("raise ValueError('no idea')", "ended with status 1 .*: ValueError: no idea"),
         ("sys.stdout.close(); import os; os.close(1); import time; time.sleep(0.1)", "ended with"),

@@ -25,7 +25,6 @@ from chartproof.interventions.catalogue import Catalogue, catalogue
 from chartproof.interventions.eligibility import Subject
 from chartproof.interventions.expectations import expected_for
 from chartproof.interventions.ladders import climbed, ladders
-from chartproof.interventions.passages import Packet
 from chartproof.interventions.patterns import Pattern
 from chartproof.judges import board_store
 from chartproof.judges.board import Basis, Judgement, judged, refuses
@@ -584,10 +583,10 @@ class _Scorer:
             return None
         if audits.new_fact is not None:
             return audits.new_fact.matches(summary)
-        if audits.probe is None or self.case.catalogue.probes[audits.probe].probe.scope:
+        facts = self.case.subject.facts
+        if audits.probe is None or not facts.reads_prose(audits.probe):
             return None
-        told = self.case.subject.facts.value(Packet.of(summary), audits.probe)
-        return told == audits.must_become
+        return facts.in_prose(summary, audits.probe) == audits.must_become
 
     def coverage(self) -> Iterator[Coverage]:
         """The answer to the packet as it stands, against the consensus."""

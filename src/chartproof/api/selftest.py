@@ -25,7 +25,7 @@ from chartproof.metrics.grounding import p_record, r_retrieval
 from chartproof.metrics.policy import r_doc
 from chartproof.metrics.process import defects
 from chartproof.metrics.verdict import accuracy
-from chartproof.records.case import FACTUAL, TWIN
+from chartproof.records.case import FACTUAL
 from chartproof.records.label import Label
 from chartproof.records.scored import Scored
 from chartproof.records.study import Study
@@ -245,12 +245,16 @@ def paired(labels: Iterable[Label], runs: Mapping[str, Sequence[Scored]]) -> Ite
         answered = [_scored(name, label, give(label)) for label in known]
         yield from _pair_figures(name, answered, wanted)
     yield from _pair_figures(BLIND, runs[BLIND], (NONE, "", ALL))
-    # careful reads the figures of what governs; another edition's provisions it does not know
-    charted = pairs(runs["careful"], lambda run: run.arm.startswith(TWIN)).scored
+    followed = pairs(runs["careful"]).scored
     for metric, score in (("flip score", flip_score), ("hold score", hold_score)):
-        got = score(charted).value
-        about = "careful, on edited charts"
+        got = score(followed).value
+        about = "careful, on charts and policies"
         yield Check(about, metric, f"at least {SURE}", _figure(got), (got or 0) >= SURE)
+    # who reads a record rightly reads what was altered in it, too
+    right = [pair for pair in followed if pair.factual.correct]
+    if any(pair.must_flip for pair in right):
+        got = _figure(flip_score(right).value)
+        yield _equal("careful, where right on the record", "flip score", ALL, got)
 
 
 def _pair_figures(

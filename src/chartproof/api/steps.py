@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
-from chartproof.api.counterfactuals import chosen
+from chartproof.api.counterfactuals import carried, chosen, standing
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.suite import refuse_faulty
 from chartproof.cases.build import (
@@ -172,21 +172,22 @@ def _cut(
     folders = {folder.id: folder for folder, _ in asked}
     first, second = _halves(progress)
     with building(home):
+        before = standing(home)
         manifest = build(store, asked, home / "cases", name=home.name, progress=first)
         labels = reference.compute(
             manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
         )
-        return _keep(home, manifest, labels)
+        return _keep(home, before, manifest, labels)
 
 
-def _keep(home: Path, manifest: CaseSet, labels: list[Label]) -> CaseSet:
+def _keep(home: Path, before: CaseSet | None, manifest: CaseSet, labels: list[Label]) -> CaseSet:
     """Write references, and mark the development subset, which follows from them.
 
-    Counterfactual arms are of the cases before: they are made anew.
+    A case keeps its counterfactual arms where its record and its reference are what they were.
     """
-    reference.write(labels, home / "labels")
-    counterfactuals.forget(home / "labels")
-    marked = reference.developing(manifest, labels)
+    whole, every = carried(home, before, manifest, labels)
+    reference.write(every, home / "labels")
+    marked = reference.developing(whole, labels)
     save(marked, home / "cases")
     return marked
 
@@ -241,12 +242,13 @@ def import_cases(
     require(store, listed)
     first, second = _halves(progress)
     with building(home):
+        before = standing(home)
         manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
         ruled = reference.compute(
             manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
         )
         labels = _given(ruled, listed)
-        _keep(home, manifest, labels)
+        _keep(home, before, manifest, labels)
     return labels
 
 

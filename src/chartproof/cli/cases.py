@@ -1,5 +1,6 @@
 """`chartproof cases`: choose cases and cut their charts."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -29,9 +30,11 @@ def build(
     ] = 1,
 ) -> None:
     """Cut cases from the store below --in, and compute their reference verdicts beside them."""
+    from chartproof.api.counterfactuals import arms_of
     from chartproof.api.steps import build_cases, draw_cases
     from chartproof.leaderboards.terminal import show as shown
 
+    before = arms_of(home)
     if per_scenario is not None:
         with screen.progress("Cut and rule on charts") as progress:
             drawn, table = draw_cases(
@@ -43,12 +46,23 @@ def build(
             )
         screen.out.print(shown(table))
         screen.out.print(f"{len(drawn.cases)} cases stand in {home / 'cases'}.")
+        _tell_arms(before, arms_of(home))
         return
     with screen.progress("Cut and rule on charts") as progress:
         built = build_cases(
             home, scenarios=tuple(scenario or ()), per_rule=per_rule, seed=seed, progress=progress
         )
     screen.out.print(f"{len(built.cases)} cases stand in {home / 'cases'}.")
+    _tell_arms(before, arms_of(home))
+
+
+def _tell_arms(before: int, now: int) -> None:
+    """Say what became of the counterfactual arms that there were."""
+    if before:
+        screen.out.print(
+            f"Of {before} counterfactual arms {now} stand."
+            + (" `chartproof cases twins` makes the others of these cases." if now < before else "")
+        )
 
 
 @app.command()
@@ -56,6 +70,14 @@ def twins(
     home: options.Home = options.HOME,
     scenario: Annotated[
         list[str] | None, typer.Option(help="Only this scenario; repeatable.")
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Stop after so long, scenarios in turn; repeated, it goes on with the rest. "
+            "Without it, all arms are made again.",
+        ),
     ] = None,
 ) -> None:
     """Make every twin of chart and policy that fits a case a further arm of it.
@@ -65,8 +87,12 @@ def twins(
     from chartproof.api.counterfactuals import cut_twins
     from chartproof.leaderboards.terminal import show as shown
 
+    ends = None if minutes is None else time.monotonic() + 60 * minutes
+    enough = None if ends is None else lambda: time.monotonic() >= ends
     with screen.progress("Edit charts, apply rules") as progress:
-        cases, table = cut_twins(home, scenarios=tuple(scenario or ()), progress=progress)
+        cases, table = cut_twins(
+            home, scenarios=tuple(scenario or ()), enough=enough, progress=progress
+        )
     screen.out.print(shown(table))
     arms = sum(len(case.charts) - 1 for case in cases.cases)
     screen.out.print(f"{arms} counterfactual arms of {len(cases.cases)} cases stand in {home}.")

@@ -208,7 +208,11 @@ class Catalogue:
         for term, source in files.lexicon.terms.items():
             self._pattern(source, "lexicon", ("terms", term))
         self.probes = {
-            name: self._probe(name, probe) for name, probe in files.probes.probes.items()
+            name: self._probe("probes", name, probe) for name, probe in files.probes.probes.items()
+        }
+        self._known(files.probes.prose, files.probes.probes, "probe", "probes", ("prose",))
+        self.prose = {
+            name: self._probe("prose", name, probe) for name, probe in files.probes.prose.items()
         }
         self.interventions = {
             entry.id: Intervention(
@@ -346,8 +350,8 @@ class Catalogue:
     def _each(self, sources: Sequence[str], file: str, keys: Keys) -> tuple[Pattern, ...]:
         return tuple(self._pattern(each, file, (*keys, n)) for n, each in enumerate(sources))
 
-    def _probe(self, name: str, probe: Probe) -> ReadyProbe:
-        keys: Keys = ("probes", name)
+    def _probe(self, section: str, name: str, probe: Probe) -> ReadyProbe:
+        keys: Keys = (section, name)
         self._known(probe.guards, self.guards, "guard", "probes", (*keys, "guards"))
         values: list[tuple[ProbeValue, tuple[Pattern, ...], tuple[Pattern, ...]]] = []
         for number, value in enumerate(probe.values):
@@ -360,7 +364,10 @@ class Catalogue:
                 )
             )
         return ReadyProbe(
-            name, probe, tuple(values), self._each(probe.veto, "probes", (*keys, "veto"))
+            f"{section}.{name}",
+            probe,
+            tuple(values),
+            self._each(probe.veto, "probes", (*keys, "veto")),
         )
 
     def _published(self, id_: str, edition: Edition) -> Published | None:

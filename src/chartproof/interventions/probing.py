@@ -37,6 +37,21 @@ class Facts:
             self._values[key] = self._read(packet, self.probes[name])
         return self._values[key]
 
+    def in_prose(self, text: str, name: str) -> str | None:
+        """The value of a probe in a text that somebody wrote of a packet, without its entries.
+
+        Raises:
+            KeyError: The probe reads entries alone; `reads_prose` tells.
+        """
+        probe = self.probes[name]
+        if probe.probe.scope:
+            probe = self.catalogue.prose[name]
+        return self._read(Packet.of(text), probe)
+
+    def reads_prose(self, name: str) -> bool:
+        """Whether a probe can be asked of a text without entries."""
+        return not self.probes[name].probe.scope or name in self.catalogue.prose
+
     def all(self, packet: Packet) -> dict[str, str | None]:
         """The values of all probes."""
         return {name: self.value(packet, name) for name in self.probes}

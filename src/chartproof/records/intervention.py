@@ -98,11 +98,17 @@ class Probe(Record):
 
 
 class Probes(Document):
-    """`probes.yaml`: guards, and the facts that the audits read back from a text."""
+    """`probes.yaml`: guards, and the facts that the audits read back from a text.
+
+    Attributes:
+        prose: Of the probes that read entries of a packet alone, how a text without entries tells
+            the same.
+    """
 
     about: str
     guards: dict[str, Guard]
     probes: dict[str, Probe]
+    prose: dict[str, Probe] = Field(default_factory=dict)
 
 
 # ------------------------------------------------------------------ invented patients

@@ -103,7 +103,9 @@ class Called(Record):
 
 
 class Turn(Record):
-    """One answer of a model. Scripted systems have none.
+    """One answer of a model; before the calls that it made, where it made any.
+
+    Of scripted systems those have turns that make several calls in one, as `board-noisy` does.
 
     Attributes:
         model: As it was asked for.

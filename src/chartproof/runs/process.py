@@ -1,9 +1,10 @@
 """An agent in its own process, spoken to in JSON lines.
 
 To the agent: `{"prompt": …, "tools": […]}`, then `{"text": …}` for each call. From the agent:
-`{"tool": …, "arguments": {…}}`, and at last `{"report": …}`. It starts in an empty folder with next
-to no environment, in a jail where there is one, so that it holds what a model holds: the prompt and
-the tools' answers.
+`{"tool": …, "arguments": {…}}`, and at last `{"report": …}`. Several calls of one step go as
+`{"calls": [{"tool": …, "arguments": {…}}, …]}`, and come back as `{"texts": […]}`. It starts in an
+empty folder with next to no environment, in a jail where there is one, so that it holds what a
+model holds: the prompt and the tools' answers.
 """
 
 import json
@@ -15,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 from chartproof.errors import RunError
 from chartproof.records.study import Budget
@@ -57,6 +58,7 @@ def converse(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
     jail: Jail | None = None,
+    stepped: Callable[[], None] = lambda: None,
 ) -> str:
     """Run an agent to its report.
 
@@ -69,6 +71,7 @@ def converse(
         clock: Seconds, monotonic.
         stopped: Asked a few times a second; True ends the process.
         jail: What the process is confined to; None starts it in an empty folder of the machine.
+        stepped: Told of calls that the agent makes together, before they are answered.
 
     Raises:
         AgentFailure: No report came, for a reason that lies with the agent.
@@ -78,7 +81,7 @@ def converse(
     with tempfile.TemporaryFile() as errors, _started(command, errors, jail) as process:
         wire = _Wire(process, errors, clock() + budget.seconds, clock, stopped)
         wire.send({"prompt": prompt, "tools": specs})
-        return _serve(wire, call, budget)
+        return _serve(wire, call, budget, stepped)
 
 
 @contextmanager
@@ -114,7 +117,7 @@ def _started(
             _end(process)
 
 
-def _serve(wire: "_Wire", call: Call, budget: Budget) -> str:
+def _serve(wire: "_Wire", call: Call, budget: Budget, stepped: Callable[[], None]) -> str:
     """Answer calls until the report comes."""
     made = 0
     while True:
@@ -122,13 +125,32 @@ def _serve(wire: "_Wire", call: Call, budget: Budget) -> str:
         if isinstance(message.get("report"), str):
             # a lone surrogate passes JSON and no file
             return message["report"].encode("utf-8", "replace").decode()
-        tool, arguments = message.get("tool"), message.get("arguments", {})
-        if not isinstance(tool, str) or not isinstance(arguments, dict):
+        several = message.get("calls")
+        asked = [_call(each) for each in (several if isinstance(several, list) else [message])]
+        if not asked:
             raise AgentFailure("The agent sent neither a call nor a report.")
-        if made >= budget.calls:
-            raise AgentFailure(f"The limit of {budget.calls} calls was reached.")
-        made += 1
-        wire.send({"text": call(tool, arguments)})
+        if isinstance(several, list):
+            stepped()
+        texts: list[str] = []
+        for tool, arguments in asked:
+            if made >= budget.calls:
+                raise AgentFailure(f"The limit of {budget.calls} calls was reached.")
+            made += 1
+            texts.append(call(tool, arguments))
+        wire.send({"texts": texts} if isinstance(several, list) else {"text": texts[0]})
+
+
+def _call(message: Any) -> tuple[str, dict[str, Any]]:
+    """The tool and the arguments of a call.
+
+    Raises:
+        AgentFailure: It is none.
+    """
+    told: dict[str, Any] = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    tool, arguments = told.get("tool"), told.get("arguments", {})
+    if not isinstance(tool, str) or not isinstance(arguments, dict):
+        raise AgentFailure("The agent sent neither a call nor a report.")
+    return tool, arguments
 
 
 class _Wire:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from chartproof.errors import SpecError
+from chartproof.records.trace import Turn
 from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.errand import Errand
 from chartproof.runs.process import converse, copied
@@ -80,7 +81,7 @@ BOARD_SYSTEMS: dict[str, str] = {
     "board-evidence-blind": "Reads and reports every fact, and plans by the cancer alone.",
     "board-blind-d": "Takes every patient for one who was not operated on.",
     "board-half": "Overlooks, of each patient, about half of what there is to see.",
-    "board-noisy": "Plans rightly, but for some texts something at random.",
+    "board-noisy": "Plans rightly, but for some texts at random; reads two sections at a time.",
     "board-lister": "Recommends whatever is ever given for the cancer.",
 }
 """Name → its habit in one sentence."""
@@ -150,6 +151,7 @@ class Scripted:
             budget=errand.budget,
             clock=errand.clock,
             stopped=errand.stopped,
+            stepped=lambda: errand.record(Turn(model=self.name)),
             jail=self._confinement.jail(self._folder, errand.budget.seconds),
         )
 

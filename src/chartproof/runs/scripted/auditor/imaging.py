@@ -1,6 +1,6 @@
 """Did the patient receive a CT or MRI during this ICU stay?"""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,21 @@ class Order:
         return rank, abs((study.time - self.time).total_seconds()), self.time
 
 
+@dataclass(frozen=True)
+class Protocol:
+    """What the protocol in force provides, where editions differ.
+
+    Attributes:
+        before: How long before the stay an order may have been placed that a study of it answers.
+        lacks: Whether lack of data is an answer; else what is missing is a No.
+        active: Whether an order that is still active bears out a study without a report.
+    """
+
+    before: timedelta = DAY
+    lacks: bool = True
+    active: bool = False
+
+
 @dataclass
 class Stream:
     """Everything about imaging around one ICU stay."""
@@ -66,8 +81,7 @@ class Stream:
     found: list[Study]
     events: Answer
     charted: list[Row]
-    before: timedelta = DAY
-    """How long before the stay an order may have been placed that a study of the stay answers."""
+    protocol: Protocol = Protocol()
 
     def within(self, time: datetime | None) -> bool:
         """Whether a time lies in the stay."""
@@ -89,7 +103,7 @@ def investigate(habit: "Careful") -> Conclusion:
     """Follow the question."""
     desk, draft = habit.desk, habit.draft
     draft.title = "Cross-sectional imaging in the ICU stay"
-    before = policies(habit)
+    protocol = policies(habit)
     draft.head("The stay")
     listed, stays = encounters(desk, "icu")
     stays = [s for s in stays if s.hadm_id == str(desk.question.hadm_id)]
@@ -101,7 +115,7 @@ def investigate(habit: "Careful") -> Conclusion:
             LACK, 0.9, "Without the window of the stay nothing can be placed in it", (listed,)
         )
     stream = gather(habit, own[0], stays, listed)
-    stream.before = before
+    stream.protocol = protocol
     label(habit, stream)
     describe(habit, stream)
     return conclude(habit, stream)
@@ -215,6 +229,24 @@ def _by_ultrasound(order: Order, stream: Stream) -> bool:
 
 
 def conclude(habit: "Careful", stream: Stream) -> Conclusion:
+    """Apply the protocol that is in force."""
+    found = _concluded(habit, stream)
+    if found.verdict != LACK or stream.protocol.lacks:
+        return found
+    active = [
+        o.row for o in stream.orders
+        if o.label == "noreport" and o.row.text("order_status") == "Active"
+    ]  # fmt: skip
+    if active and stream.protocol.active:
+        return Conclusion(
+            YES, 0.85, "The protocol in force takes an order that is still active for a study",
+            tuple(active), doubts=("no report shows the study",),
+        )  # fmt: skip
+    why = f"{found.why}; the protocol in force knows no lack of data and calls that a No"
+    return replace(found, verdict=NO, why=why, doubts=(*found.doubts, "data are missing"))
+
+
+def _concluded(habit: "Careful", stream: Stream) -> Conclusion:
     """Apply the protocol in its order."""
     classed = [o for o in stream.orders if o.label]
     labels = {o.label for o in classed}
@@ -294,7 +326,7 @@ def _prior_order(stream: Stream, study: Study) -> Order | None:
         if (
             not order.of_class
             or order.time is None
-            or not begins - stream.before <= order.time < begins
+            or not begins - stream.protocol.before <= order.time < begins
         ):
             continue
         own = {"CT Scan": "ct", "MRI": "mr"}.get(order.subtype, study.kind)
@@ -388,13 +420,17 @@ def describe(habit: "Careful", stream: Stream) -> None:
         draft.say("No CT or MRI procedure event was charted in the stay", stream.events)
 
 
-def policies(habit: "Careful") -> timedelta:
-    """Read what governs the question, and how long before the stay an order counts."""
+def policies(habit: "Careful") -> Protocol:
+    """Read what governs the question, and what its edition provides."""
     draft = habit.draft
     draft.head("Standards")
     query = "imaging receipt adjudication protocol class orders"
-    (told,) = habit.stated(
-        query, r"imaging.receipt", r"within the (\d+) (h|minutes) before ICU arrival"
+    told, never_lacks, active = habit.stated(
+        query,
+        r"imaging.receipt",
+        r"within the (\d+) (h|minutes) before ICU arrival",
+        r"Lack of data was not a possible answer",
+        r"order whose status was Active",
     )
     before = DAY if told is None else int(told[1]) * (HOUR if told[2] == "h" else HOUR / 60)
     protocol = habit.consult(
@@ -416,4 +452,4 @@ def policies(habit: "Careful") -> timedelta:
     if practice:
         draft.say("An order is no evidence that an examination was performed; the report is",
                   lines(practice))  # fmt: skip
-    return before
+    return Protocol(before, lacks=never_lacks is None, active=active is not None)

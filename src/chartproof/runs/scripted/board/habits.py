@@ -21,6 +21,8 @@ MOST = 8
 class Oracle:
     """Plans what the knowledge holds for the facts that it read."""
 
+    at_once = 1
+
     def __init__(self, treatment: Treatment) -> None:
         self.treatment = treatment
 
@@ -66,7 +68,9 @@ class Replanner(Constant):
 
 
 class Noisy(Oracle):
-    """Plans rightly, but for some texts something at random."""
+    """Plans rightly, but for some texts something at random; reads two sections at a time."""
+
+    at_once = 2
 
     def plan(self, state: State, mark: str) -> list[str]:
         """See `Habit`."""

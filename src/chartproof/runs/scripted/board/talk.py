@@ -8,7 +8,7 @@ in the second stage too.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from board.reading import Words
@@ -16,6 +16,8 @@ from board.treatment import State
 
 Exchange = Callable[[str, dict[str, Any]], str]
 """A call of a tool: its name and arguments in, its text out."""
+Together = Callable[[str, Sequence[dict[str, Any]]], list[str]]
+"""Several calls of a tool in one step: the arguments of each in, the text of each out."""
 
 PACKET = "\n# Packet\n"
 SUMMARY = "\n# Summary\n"
@@ -27,7 +29,13 @@ _MARK = re.compile(r"^Mark of the text: ([0-9a-f]{64})$", re.MULTILINE)
 
 
 class Habit(Protocol):
-    """What sets one system apart."""
+    """What sets one system apart.
+
+    Attributes:
+        at_once: Sections that it reads in one step.
+    """
+
+    at_once: int
 
     def plan(self, state: State, mark: str) -> list[str]:
         """The options that it recommends.
@@ -50,12 +58,16 @@ class Talk:
         habit: Of the system.
         words: How it reads a chart and names what it recommends.
         exchange: Calls a tool.
+        together: Calls it several times in one step; None where the wire cannot.
     """
 
-    def __init__(self, habit: Habit, words: Words, exchange: Exchange) -> None:
+    def __init__(
+        self, habit: Habit, words: Words, exchange: Exchange, together: Together | None = None
+    ) -> None:
         self._habit = habit
         self._words = words
         self._exchange = exchange
+        self._together = together
 
     def answer(self, prompt: str, tools: Sequence[str]) -> str:
         """The text that goes back."""
@@ -72,13 +84,19 @@ class Talk:
 
     def _sections(self, tool: str) -> list[str]:
         found: list[str] = []
-        for name in READS:
-            said = self._exchange(tool, {"section": name})
-            head, _, body = said.partition("\n")
-            if "refused" in head:
-                break
-            found.append(body)
+        for at in range(0, len(READS), self._habit.at_once):
+            asked = [{"section": name} for name in READS[at : at + self._habit.at_once]]
+            for said in self._read(tool, asked):
+                head, _, body = said.partition("\n")
+                if "refused" in head:
+                    return found
+                found.append(body)
         return found
+
+    def _read(self, tool: str, asked: Sequence[dict[str, Any]]) -> Iterable[str]:
+        if self._together is not None and self._habit.at_once > 1:
+            return self._together(tool, asked)
+        return (self._exchange(tool, each) for each in asked)
 
     def _recommended(self, state: State, mark: str) -> str:
         plan = self._habit.plan(state, mark)
