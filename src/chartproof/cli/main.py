@@ -26,6 +26,7 @@ from chartproof.cli import (
     serve,
     shell,
     store,
+    study,
     traces,
 )
 from chartproof.cli.screen import complain
@@ -94,6 +95,7 @@ app.add_typer(cases.app, name="cases")
 app.add_typer(chart.app, name="chart")
 app.add_typer(scenario.app, name="scenario")
 app.add_typer(policy.app, name="policy")
+app.add_typer(study.app, name="study")
 app.add_typer(board.app, name="board")
 app.command("tool")(chart.tool)
 app.command("serve")(serve.serve)
