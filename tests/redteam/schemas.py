@@ -30,7 +30,7 @@ def _object(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 
 def _string(schema: dict[str, Any]) -> st.SearchStrategy[str]:
-    if schema.get("format") == "date-time":
+    if schema.get("pattern") == r"^\d{4}-\d\d-\d\d":
         return st.datetimes().map(str) | st.dates().map(str)
     most = min(schema.get("maxLength", 40), 300)
     return st.text(st.characters(codec=None), min_size=schema.get("minLength", 0), max_size=most)
@@ -52,6 +52,6 @@ _TYPES = {
 }
 _KNOWN = {
     *("type", "description", "default", "properties", "required", "additionalProperties"),
-    *("anyOf", "enum", "const", "format", "minLength", "maxLength", "items", "minItems"),
+    *("anyOf", "enum", "const", "pattern", "minLength", "maxLength", "items", "minItems"),
     *("maxItems", "minimum", "maximum", "examples"),
 }

@@ -1,5 +1,7 @@
 import importlib
+import json
 import pkgutil
+import re
 from string import Template
 
 import chartproof.tools
@@ -38,3 +40,13 @@ def test_the_prompt_has_one_slot_for_the_question() -> None:
     filled = Template(prompt("audit-v1")).substitute(question="Did it?")
     assert "Did it?" in filled
     assert "$" not in filled
+
+
+def test_no_schema_demands_a_form_of_text_that_the_record_does_not_have() -> None:
+    # Gemini CLI checks arguments itself: `date-time` would demand a zone, which tools refuse
+    written = json.dumps([tool.spec() for tool in TOOLS])
+    assert '"format"' not in written
+    pattern = r"^\d{4}-\d\d-\d\d"
+    assert json.dumps(pattern) in written
+    for time in ("2150-01-31", "2150-01-31 06:00", "2150-01-31 06:00:00"):
+        assert re.match(pattern, time)

@@ -6,7 +6,15 @@ from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from chartproof.records.trace import Answer
 from chartproof.tools import render
@@ -105,7 +113,13 @@ def _listed(given: object) -> object:
     return given
 
 
-Time = Annotated[datetime, BeforeValidator(_time), AfterValidator(_unzoned)]
+_WRITTEN: dict[str, Any] = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d"}
+"""How a schema tells a time. The format `date-time` would demand a zone, and clients that check
+arguments themselves would let no time of the record through."""
+
+Time = Annotated[
+    datetime, BeforeValidator(_time), AfterValidator(_unzoned), WithJsonSchema(_WRITTEN)
+]
 Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
 Words = Annotated[list[Word], BeforeValidator(_listed), Field(min_length=1, max_length=200)]

@@ -6,7 +6,15 @@ import pytest
 
 from chartproof.errors import SpecError
 from chartproof.runs.scripted_model import chat, gemini, messages, responses
-from chartproof.runs.scripted_model.conversation import Offered, fitting, unwrapped
+from chartproof.runs.scripted_model.conversation import (
+    Asked,
+    Call,
+    Exchange,
+    Offered,
+    Reply,
+    fitting,
+    unwrapped,
+)
 from chartproof.runs.scripted_model.naming import called, recognised
 
 ANSWER = 'call 3 · labs · 1 row · complete\n[labevents:101] | a | {"x": [1]}\nnote: "quoted"'
@@ -21,6 +29,7 @@ ANSWER = 'call 3 · labs · 1 row · complete\n[labevents:101] | a | {"x": [1]}\
         json.dumps({"content": [{"type": "text", "text": ANSWER}]}),
         f"Wall time: 0.1 seconds\nOutput:\n{json.dumps([{'type': 'text', 'text': ANSWER}])}",
         f"Wall time: 0.1 seconds\nOutput:\n{ANSWER}",
+        [{"text": "Wall time: 0.1 seconds\nOutput:"}, {"type": "input_text", "text": ANSWER}],
         {"output": f"<untrusted_context>\n{ANSWER}\n</untrusted_context>"},
         f"{ANSWER}\n\n<system-reminder>\nMind the date.\n</system-reminder>",
     ],
@@ -122,3 +131,61 @@ def test_an_answer_to_a_schema_fits_it() -> None:
         },
     }
     assert fitting(schema) == {"choice": "flash", "score": 1, "parts": ["none"], "sure": False}
+
+
+EXEC = {
+    "type": "namespace",
+    "name": "functions",
+    "tools": [{"type": "custom", "name": "exec", "description": "Run JavaScript. ALL_TOOLS"}],
+}
+
+
+def asked_in_programs(*items: dict[str, object]) -> Asked:
+    begun = [{"type": "additional_tools", "role": "developer", "tools": [EXEC]},
+             {"role": "user", "content": "# Question\n\nDid patient 9000001?"}]  # fmt: skip
+    return responses.read({"model": "m", "input": [*begun, *items]})
+
+
+def sent(asked: Asked, call: Call) -> dict[str, object]:
+    """A call as it goes back, which a client puts into the next request as it is."""
+    (item,) = responses.whole(asked, Reply("m", "", (call,), "calls", "1", None))["output"]
+    return item
+
+
+def test_tools_that_are_called_in_programs_are_listed_first_and_then_called() -> None:
+    begun = asked_in_programs()
+    assert begun.tools == ()
+    assert begun.finder is not None
+    listing = sent(begun, Call(begun.finder, {}))
+    assert listing["type"] == "custom_tool_call"
+    listed = {
+        "type": "custom_tool_call_output", "call_id": listing["call_id"],
+        "output": [{"type": "input_text", "text": "Script completed\nOutput:\n"},
+                   {"type": "input_text", "text": "apply_patch mcp__ehr__labs mcp__ehr__sql"}],
+    }  # fmt: skip
+    then = asked_in_programs(listing, listed)
+    assert then.finder is None
+    assert then.exchanges == ()
+    labs = recognised(then.tools)["labs"]
+    assert labs == Offered("mcp__ehr__labs", kind="code")
+    call = sent(then, Call(labs, {"items": ["creatinine"]}))
+    assert 'await tools.mcp__ehr__labs({"items": ["creatinine"]})' in str(call["input"])
+    answer = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": [
+        {"type": "input_text", "text": f"Script completed\nOutput:\n{ANSWER}"}]}  # fmt: skip
+    last = asked_in_programs(listing, listed, call, answer)
+    assert last.exchanges == (Exchange("mcp__ehr__labs", {"items": ["creatinine"]}, ANSWER),)
+    assert last.turn == 3
+
+
+def test_tools_that_are_held_back_are_searched_for_first_and_once() -> None:
+    search = {"type": "tool_search", "execution": "client"}
+    user = {"role": "user", "content": "Go"}
+    begun = responses.read({"input": [user], "tools": [search]})
+    assert begun.finder == Offered("tool_search", kind="search")
+    call = sent(begun, Call(begun.finder, {"query": "labs", "limit": 9}))
+    assert call["type"] == "tool_search_call"
+    for found in ([], [{"type": "namespace", "name": "mcp__ehr", "tools": [{"name": "labs"}]}]):
+        output = {"type": "tool_search_output", "call_id": call["call_id"], "tools": found}
+        then = responses.read({"input": [user, call, output], "tools": [search]})
+        assert then.finder is None
+        assert then.tools == ((Offered("labs", "mcp__ehr"),) if found else ())

@@ -49,10 +49,13 @@ class Offered:
 
     Attributes:
         group: The namespace that it is in, where the protocol has such.
+        kind: `function`; `code`, where it is called in a program that is handed to a tool of that
+            name; `search` or `listing`, where it finds further tools.
     """
 
     name: str
     group: str | None = None
+    kind: Literal["function", "code", "search", "listing"] = "function"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Asked:
         longest: Tokens that the answer may have.
         schema: JSON schema that the answer is to fit.
         thinks: Whether the client asks for reasoning.
+        finder: The tool by which further tools are found, unless it was called already.
         body: All of it.
     """
 
@@ -80,6 +84,7 @@ class Asked:
     longest: int | None = None
     schema: dict[str, Any] | None = None
     thinks: bool = False
+    finder: Offered | None = None
     body: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @cached_property
@@ -220,7 +225,7 @@ def unwrapped(value: Any) -> str:
     Clients give it as it is, as parts of a message, as JSON of those, or between marks.
     """
     if isinstance(value, list):
-        return "\n".join(part for each in value if (part := unwrapped(each)))
+        value = "\n".join(part for each in value if (part := unwrapped(each)))
     if isinstance(value, dict):
         for name in ("text", "content", "output", "result", "error"):
             if name in value:

@@ -50,6 +50,8 @@ def think(personas: Personas, persona: str, asked: Asked) -> Thought:  # noqa: P
     if not asked.prompt.strip():
         return Thought(NOTHING_ASKED)
     tools = recognised(asked.tools)
+    if not tools and asked.finder is not None:
+        return Thought("", (Call(asked.finder, {"query": " ".join(sorted(OURS)), "limit": 100}),))
     board = persona.startswith(BOARD)
     if board and not tools and not asked.is_board:
         return Thought(NO_TOOLS)

@@ -1,13 +1,16 @@
 """OpenAI responses."""
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 from chartproof.errors import SpecError
 from chartproof.runs.scripted_model.conversation import (
     Asked,
+    Call,
     Exchange,
     Offered,
     Reply,
@@ -22,6 +25,14 @@ from chartproof.runs.scripted_model.conversation import (
     unwrapped,
 )
 
+PROGRAM = "exec"
+"""The tool of a client whose model writes programs that call the others."""
+LISTING = "a program that lists the tools"
+_LISTS = "ALL_TOOLS"
+_TOLD = re.compile(r"^// call (\{.*\})$", re.MULTILINE)
+"""A comment of our programs by which their calls are known again."""
+_GROWING = ("content", "arguments", "input")
+"""What of an item is empty when a stream begins it."""
 _OF_MODEL = ("function_call", "custom_tool_call", "tool_search_call", "reasoning")
 
 
@@ -55,35 +66,68 @@ def read(body: dict[str, Any]) -> Asked:
             of = role if role in ("system", "assistant") else "user"
             said += [Said(of, each) for each in parts_of(item.get("content"))]
         elif kind in _OF_MODEL:
-            if kind == "function_call":
-                made.append((call, str(item.get("name")), given(item.get("arguments"))))
+            made += [(call, *each) for each in _made(item)]
             said.append(Said("assistant", json.dumps(item)))
         elif kind.endswith("_output"):
             answers[call] = unwrapped(item.get("output"))
             said.append(Said("tool", joined(item.get("output"))))
+    listed = " ".join(answers.get(call, "") for call, name, _ in made if name == LISTING)
+    offered = list(_offered(tools, listed))
+    searched = any(item.get("type") == "tool_search_call" for item in items) or bool(listed)
     form: dict[str, Any] = (body.get("text") or {}).get("format") or {}
     effort = (body.get("reasoning") or {}).get("effort")
+    callable_ = [each for each in offered if each.kind in ("function", "code")]
     return Asked(
         model=str(body.get("model")),
         said=tuple(said),
-        tools=() if body.get("tool_choice") == "none" else tuple(_offered(tools)),
+        tools=() if body.get("tool_choice") == "none" else tuple(callable_),
         told=json.dumps(tools) if tools else "",
-        exchanges=tuple(Exchange(name, args, answers.get(id_)) for id_, name, args in made),
+        exchanges=tuple(
+            Exchange(name, args, answers.get(id_)) for id_, name, args in made if name != LISTING
+        ),
         stream=bool(body.get("stream")),
         longest=number(body.get("max_output_tokens")),
         schema=form.get("schema"),
         thinks=effort not in (None, "none"),
+        finder=None if searched else next(iter(set(offered) - set(callable_)), None),
         body=body,
     )
 
 
-def _offered(tools: list[dict[str, Any]]) -> Iterator[Offered]:
+def _made(item: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The calls of an item, by name and arguments; those in a program as we wrote it too."""
+    if item.get("type") == "function_call":
+        yield str(item.get("name")), given(item.get("arguments"))
+    elif item.get("type") == "custom_tool_call":
+        written = str(item.get("input"))
+        if _LISTS in written:
+            yield LISTING, {}
+        for told in _TOLD.finditer(written):
+            call = given(told[1])
+            yield str(call.get("name")), given(call.get("arguments"))
+
+
+def _offered(tools: list[dict[str, Any]], listed: str) -> Iterator[Offered]:
+    """The tools of a request: also those in namespaces, or to be called in a program.
+
+    Args:
+        tools: As they came.
+        listed: Names that a program found.
+    """
     for tool in tools:
+        name = str(tool.get("name") or tool.get("type"))
         if tool.get("type") == "namespace":
-            for inner in objects(tool, "tools"):
-                yield Offered(str(inner.get("name")), str(tool.get("name")))
+            for inner in _offered(objects(tool, "tools"), listed):
+                yield replace(inner, group=name) if inner.kind == "function" else inner
+        elif tool.get("type") == "tool_search":
+            yield Offered(name, kind="search")
+        elif tool.get("type") == "custom" and name == PROGRAM:
+            yield Offered(name, kind="listing")
+            told = f"{tool.get('description')} {listed}"
+            for nested in sorted(set(re.findall(r"\b\w+__\w+\b", told))):
+                yield Offered(nested, kind="code")
         else:
-            yield Offered(str(tool.get("name") or tool.get("type")))
+            yield Offered(name)
 
 
 def whole(asked: Asked, reply: Reply) -> dict[str, Any]:
@@ -111,7 +155,7 @@ def stream(asked: Asked, reply: Reply) -> Iterator[bytes]:
     yield event("response.in_progress", response=begun)
     for n, item in enumerate(_items(reply)):
         at: dict[str, Any] = {"item_id": item["id"], "output_index": n}
-        empty = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        empty = {name: type(item[name])() for name in _GROWING if name in item}
         opened = {**item, "status": "in_progress", **empty}
         yield event("response.output_item.added", output_index=n, item=opened)
         if item["type"] == "message":
@@ -122,7 +166,11 @@ def stream(asked: Asked, reply: Reply) -> Iterator[bytes]:
                 yield event("response.output_text.delta", **at, delta=piece, logprobs=[])
             yield event("response.output_text.done", **at, text=part["text"], logprobs=[])
             yield event("response.content_part.done", **at, part=part)
-        else:
+        elif item["type"] == "custom_tool_call":
+            for piece in pieces(item["input"], 20):
+                yield event("response.custom_tool_call_input.delta", **at, delta=piece)
+            yield event("response.custom_tool_call_input.done", **at, input=item["input"])
+        elif item["type"] == "function_call":
             written = item["arguments"]
             for piece in pieces(written, 20):
                 yield event("response.function_call_arguments.delta", **at, delta=piece)
@@ -172,19 +220,38 @@ def _items(reply: Reply) -> list[dict[str, Any]]:
                 "content": [part],
             }
         )
-    for n, call in enumerate(reply.calls):
-        items.append(
-            {
-                "type": "function_call",
-                "id": reply.id("fc_", n),
-                "call_id": reply.id("call_", n),
-                "name": call.tool.name,
-                "arguments": arguments(call),
-                "status": "completed",
-                **({"namespace": call.tool.group} if call.tool.group else {}),
-            }
-        )
-    return items
+    return items + [
+        {**_called(call), "call_id": reply.id("call_", n), "id": reply.id("fc_", n)}
+        for n, call in enumerate(reply.calls)
+    ]
+
+
+def _called(call: Call) -> dict[str, Any]:
+    """A call in the form that its tool asks for."""
+    done = {"status": "completed"}
+    match call.tool.kind:
+        case "search":
+            told = {"execution": "client", "arguments": call.arguments}
+            return {"type": "tool_search_call", **told, **done}
+        case "code" | "listing":
+            told = {"name": PROGRAM, "input": program(call)}
+            return {"type": "custom_tool_call", **told, **done}
+        case "function":
+            group = {"namespace": call.tool.group} if call.tool.group else {}
+            told = {"name": call.tool.name, "arguments": arguments(call)}
+            return {"type": "function_call", **told, **done, **group}
+
+
+def program(call: Call) -> str:
+    """A program that makes a call and shows its answer; the call stands in it as a comment too."""
+    head = '// @exec: {"max_output_tokens": 100000}'
+    if call.tool.kind == "listing":
+        return f"{head}\ntext({_LISTS}.map((tool) => tool.name).join(' '));"
+    told = json.dumps({"name": call.tool.name, "arguments": call.arguments})
+    return (
+        f"{head}\n// call {told}\nconst said = await tools.{call.tool.name}({arguments(call)});\n"
+        "text(said.content ? said.content.map((part) => part.text).join('\\n') : said);"
+    )
 
 
 def _usage(reply: Reply) -> dict[str, Any] | None:
