@@ -9,7 +9,7 @@ Synthetic; not reviewed by an oncologist; not for care.
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from string import Template
@@ -34,6 +34,7 @@ from chartproof.judges.movement import distance, moved
 from chartproof.judges.version import board_code
 from chartproof.leaderboards.sensitivity import tables
 from chartproof.metrics.interval import DRAWS
+from chartproof.models.egress import guard
 from chartproof.oncology.cohort import BoardCohort, read_cohort, read_gold
 from chartproof.oncology.knowledge import knowledge
 from chartproof.records.board import BoardCase, BoardGold, Consensus
@@ -42,10 +43,13 @@ from chartproof.records.cell import CellInfo
 from chartproof.records.intervention import ExpectedChange
 from chartproof.records.recommendation import Recommendations
 from chartproof.records.sensitivity import Coverage, Edition, Pair, Setting, Unscored
+from chartproof.records.store import Tier
+from chartproof.records.study import Budget
 from chartproof.records.table import Table
 from chartproof.records.trace import digest
 from chartproof.reports.recommendations import recommendations
 from chartproof.runs import cells
+from chartproof.runs.access import preflight
 from chartproof.runs.board import Board, BoardTask, Prompts, Trail, labelled, setting_of, trail
 from chartproof.runs.confinement import confinement
 from chartproof.runs.makers import Makers, Means
@@ -112,15 +116,17 @@ def run_board(
         basis = held.sha256
     cache = cache_of(os.environ, os.geteuid())
     confined = confinement(cache)
-    # a cohort's packets have no store whose tier they inherit: they are guarded as the strictest
-    means = Means(home, study.id, "credentialed", cache, confined)
     program = boards(knowledge().exported())
-    makers = Makers(program, confined, {each.name: each for each in study.systems}, means)
+    makers = Makers(program, confined, {each.name: each for each in study.systems})
     makers.check()
     _prompts(study)
     for entry in study.interventions:
         _ = catalogue()[entry]
     board = read_cohort(cohort)
+    # packets have no store whose tier they inherit: those of others are guarded as the strictest
+    tier: Tier = "credentialed" if board.lenient else "synthetic"
+    means = Means(home, study.id, tier, cache, confined, guard=guard(cohort, tier))
+    preflight(study.systems, means, Budget(), os.environ)
     golds = read_gold(cohort)
     told = [
         Told(case, board.packet(case), golds[case.id].state, lenient=board.lenient)
@@ -137,7 +143,7 @@ def run_board(
     return fill(
         todo,
         Board(time.perf_counter),
-        makers,
+        replace(makers, means=means),
         workers=workers,
         progress=progress,
     )

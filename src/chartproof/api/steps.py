@@ -11,6 +11,7 @@ from pathlib import Path
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.counterfactuals import carried, chosen, standing
+from chartproof.api.egress import guard_of
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.suite import refuse_faulty
 from chartproof.cases.build import (
@@ -49,6 +50,7 @@ from chartproof.records.table import Cell, Table
 from chartproof.rules import editions
 from chartproof.runs import cells
 from chartproof.runs import study as studies
+from chartproof.runs.access import preflight
 from chartproof.runs.confinement import confinement
 from chartproof.runs.makers import Makers, Means
 from chartproof.runs.study import run_study
@@ -341,7 +343,16 @@ def run(
     refuse_faulty(sorted({task.case.scenario for task in todo}))
     cache = cache_of(os.environ, os.geteuid())
     confined = confinement(cache)
-    means = Means(home, study.id, manifest.tier, cache, confined)
+    means = Means(
+        home,
+        study.id,
+        manifest.tier,
+        cache,
+        confined,
+        guard=guard_of(home, manifest),
+        budget_usd=study.budget_usd,
+    )
+    preflight(study.systems, means, study.budget, os.environ)
     return run_study(
         todo,
         policies_read,

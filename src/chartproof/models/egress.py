@@ -125,6 +125,10 @@ class Guard:
         )
 
 
+NOWHERE = Guard()
+"""Allows no endpoint."""
+
+
 def guard(store: Path, tier: Tier) -> Guard:
     """What may be sent of a store's data.
 

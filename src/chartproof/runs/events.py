@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chartproof.errors import ChartproofError
+from chartproof.models.ledger import Spent
 from chartproof.records.cell import Outcome
 from chartproof.records.trace import Called, Ended, Event, Reported, Started
 from chartproof.runs import cells
@@ -45,6 +46,7 @@ def traced(
 
     Raises:
         Interrupted: Whoever asked for the run stopped it.
+        Spent: The budget of the study is used up.
         RunError: The disk failed.
     """
     began = clock()
@@ -63,7 +65,7 @@ def traced(
             report = work(record)
             record(Reported(text=report))
             (part / cells.REPORT).write_text(report, encoding="utf-8", errors="replace")
-        except Interrupted:
+        except (Interrupted, Spent):
             raise
         except AgentFailure as failure:
             outcome, reason = "agent_failed", failure.what

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chartproof.errors import SpecError
+from chartproof.models.egress import NOWHERE, Guard
 from chartproof.records.store import Tier
 from chartproof.records.system import AnySystem, ScriptedSystem
 from chartproof.runs.confinement import UNCONFINED, Confinement
@@ -27,7 +28,9 @@ class Means:
     Attributes:
         home: Where runs and ledgers lie.
         study: Id of the study.
-        tier: Of the data: it decides which endpoints may be reached.
+        tier: Of the data.
+        guard: Which endpoints the data may be sent to.
+        budget_usd: What the study may spend on models; None sets no limit.
         cache: Folder for what is installed or made once.
         confinement: What programs are started in.
     """
@@ -37,6 +40,8 @@ class Means:
     tier: Tier = "credentialed"
     cache: Path = Path()
     confinement: Confinement = UNCONFINED
+    guard: Guard = NOWHERE
+    budget_usd: float | None = None
 
 
 Make = Callable[[Any, Means], System]

@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from chartproof.chart.alone import alone
 from chartproof.errors import ChartproofError, RunError, SpecError
+from chartproof.models.ledger import Spent
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.policy import Policy
@@ -182,6 +183,7 @@ def fill(
             now; another run of the study is at work, or a worker was killed.
         KeyboardInterrupt: Passed on once every agent has ended.
         SpecError: A system cannot be built here.
+        Spent: The budget of the study is used up. Cells that need no model, or stand, are there.
     """
     makers.check(dict.fromkeys(task.system for task in todo))
     given = _Given(filling, makers)
@@ -251,9 +253,16 @@ def _refuse_mixture(folder: Path, todo: Sequence[Work]) -> None:
 
 def _inline(todo: Sequence[Work], worker: "_Worker", progress: Progress) -> list[CellInfo]:
     found: list[CellInfo] = []
+    spent: Spent | None = None
     for task in todo:
-        found.append(worker.run(task))
+        try:
+            found.append(worker.run(task))
+        except Spent as error:
+            spent = error
+            continue
         progress(found[-1], len(found), len(todo))
+    if spent is not None:
+        raise spent
     return found
 
 
@@ -283,10 +292,17 @@ def _pooled(
                 }
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            spent: Spent | None = None
             for future in as_completed(waiting):
-                cell = future.result()
+                try:
+                    cell = future.result()
+                except Spent as error:  # those in flight may end; none begins any more
+                    spent = error
+                    continue
                 found[waiting[future]] = cell
                 progress(cell, len(found), len(todo))
+            if spent is not None:
+                raise spent
         except (KeyboardInterrupt, ChartproofError):
             flag.set()
             pool.shutdown(wait=True, cancel_futures=True)
