@@ -71,22 +71,29 @@ def plan(
         cases: A size to be judged; None leaves its columns dashes.
         comparisons: Tests that are made: the level of each is 0.05 divided by it.
         wanted: Power.
+
+    Raises:
+        SpecError: The difference exceeds a discordant share.
     """
     alpha = 0.05 / comparisons
     level = f"exact two-sided McNemar at {alpha:.2g}"
     rows: list[tuple[Cell, ...]] = []
     for each in discordances:
-        possible = points / 100 <= each.share
-        supposed = Paired(points / 100, each.share) if possible else None
-        needed = cases_needed(supposed, alpha=alpha, wanted=wanted) if supposed else None
-        why = "" if supposed else "The difference cannot exceed the discordant share."
+        if points / 100 > each.share:
+            raise SpecError(
+                f"A difference of {points:g} points is more than the discordant share of "
+                f"{each.share:.2f} allows.",
+                remedy="Ask for fewer points, or suppose a larger share.",
+            )
+        supposed = Paired(points / 100, each.share)
+        needed = cases_needed(supposed, alpha=alpha, wanted=wanted)
         told = detectable(cases, each.share, alpha=alpha, wanted=wanted) if cases else None
-        of = power(cases, supposed, alpha=alpha) if cases and supposed else None
-        none = why or "No number of cases was given."
+        of = power(cases, supposed, alpha=alpha) if cases else None
+        none = "No number of cases was given."
         rows.append(
             (
                 Cell(text=f"{each.share:.2f}", value=each.share, why=each.told),
-                _number(needed, "{:,}", why or f"More than {MOST:,}."),
+                _number(needed, "{:,}", f"More than {MOST:,}."),
                 _number(of, "{:.2f}", none),
                 _number(
                     None if told is None else 100 * told,

@@ -63,6 +63,10 @@ def power(
                 remedy="Add `--study ID --system ONE --system OTHER`.",
             )
         found.append(planning.seen(home, study, *(system or ())))
-    found = found or [planning.Discordance(share, "") for share in planning.SUPPOSED]
+    found = (
+        found
+        or [planning.Discordance(share, "") for share in planning.SUPPOSED if share >= points / 100]
+        or [planning.Discordance(1, "")]
+    )
     table = planning.plan(points, found, cases=cases, comparisons=comparisons, wanted=wanted)
     screen.out.print(show(table))
