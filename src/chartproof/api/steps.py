@@ -40,11 +40,13 @@ from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.labels import counterfactuals, reference
+from chartproof.leaderboards import contrasts
 from chartproof.leaderboards.board import tables as board
-from chartproof.records.case import Anchor, Case, CaseSet
+from chartproof.records.case import FACTUAL, Anchor, Case, CaseSet
 from chartproof.records.cell import CellInfo
 from chartproof.records.label import Label
 from chartproof.records.policy import Policy
+from chartproof.records.scored import Scored
 from chartproof.records.study import Study
 from chartproof.records.table import Cell, Table
 from chartproof.rules import editions
@@ -53,6 +55,8 @@ from chartproof.runs import study as studies
 from chartproof.runs.access import preflight
 from chartproof.runs.confinement import confinement
 from chartproof.runs.makers import Makers, Means
+from chartproof.runs.named import keep as keep_named
+from chartproof.runs.named import read as read_named
 from chartproof.runs.study import run_study
 from chartproof.runs.systems import AUDITOR
 from chartproof.tools.interpreter import cache_of
@@ -341,6 +345,7 @@ def run(
             remedy="`chartproof cases show` lists the cases.",
         )
     refuse_faulty(sorted({task.case.scenario for task in todo}))
+    keep_named(home / "runs" / study.id, study)
     cache = cache_of(os.environ, os.geteuid())
     confined = confinement(cache)
     means = Means(
@@ -365,7 +370,7 @@ def run(
 
 
 def _templates(study: Study) -> list[str]:
-    return sorted({study.prompt, *(each.prompt for each in study.systems if each.prompt)})
+    return sorted({each.template(study.prompt) for each in study.systems})
 
 
 def grade(home: Path, *, study: str = "", progress: Count = _silent) -> list[Graded]:
@@ -388,12 +393,18 @@ def study_ids(home: Path) -> list[str]:
 
 def tables(home: Path, study: str, *, progress: Count = _silent) -> list[Table]:
     """The tables that the graded runs of one study give: studies are never counted together."""
-    return _board(home, graded(home, study=study, progress=progress))
+    return _board(home, study, graded(home, study=study, progress=progress))
 
 
-def _board(home: Path, found: Iterable[Graded]) -> list[Table]:
+def _board(home: Path, study: str, found: Iterable[Graded]) -> list[Table]:
     twins = counterfactuals.read(home / "labels")
-    return board([each.scored for each in found], twins=twins)
+    scored = [each.scored for each in found]
+    by_system: dict[str, list[Scored]] = {}
+    for run in scored:
+        if run.arm == FACTUAL:
+            by_system.setdefault(run.system, []).append(run)
+    named = read_named(home / "runs" / study)
+    return [*board(scored, twins=twins), *contrasts.named(by_system, named)]
 
 
 def write_site(
@@ -407,7 +418,7 @@ def write_site(
     """Write the pages of one study; returns the home's first page and the tables of the study."""
     manifest = load(home / "cases")
     found = grade(home, study=study, progress=progress)
-    made = _board(home, found)
+    made = _board(home, study, found)
     site = Site(
         study=study,
         title=title,

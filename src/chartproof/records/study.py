@@ -3,7 +3,7 @@
 from pydantic import Field, field_validator
 
 from chartproof.records.record import Document, Record, once
-from chartproof.records.system import Compared
+from chartproof.records.system import Compared, Contrast
 
 ATTEMPTS = 1_000
 """More attempts at one case tell nothing more of it, and every one is planned before the first."""
@@ -73,3 +73,15 @@ class Study(Compared, Document):
         if path is not None and "\0" in path:
             raise ValueError("a path holds no NUL character")
         return path
+
+
+class Named(Document):
+    """What a study was to show, as it was named before its first run.
+
+    Attributes:
+        hypotheses: In words.
+        contrasts: Pairs of systems.
+    """
+
+    hypotheses: tuple[str, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()

@@ -61,18 +61,28 @@ class _System(Record):
 
     Attributes:
         prompt: The template that it is asked with; None takes the study's.
-        policies: Whether it is offered the corpus of policies.
+        policies: Whether it is offered the corpus of policies. Without it, the study's template is
+            taken in its form `-no-policy`, which asks for no document that is not there.
     """
 
     name: Name
     prompt: str | None = None
     policies: bool = True
 
+    def template(self, usual: str) -> str:
+        """Name of the template that it is asked with in a study whose own is `usual`."""
+        return self.prompt or (usual if self.policies else f"{usual}-no-policy")
+
 
 class ScriptedSystem(_System):
-    """A program of this package, named by its habit. A plain name in a study means one."""
+    """A program of this package. A plain name in a study means the one of that habit.
+
+    Attributes:
+        habit: By which it works; None is the one that it is named by.
+    """
 
     kind: Literal["scripted"] = "scripted"
+    habit: str | None = None
 
 
 class ReactSystem(_System):
@@ -172,7 +182,7 @@ class Contrast(Record):
 
     Attributes:
         of, against: Names of systems of the study.
-        metric: What they are compared by.
+        metric: What they are compared by; `css` in a study of a tumour board, and there alone.
         why: What the comparison is about.
     """
 

@@ -74,7 +74,7 @@ class Makers:
         for name in {**self.entries, **dict.fromkeys(names)}:
             entry = self._entry(name)
             if isinstance(entry, ScriptedSystem):
-                self.program.check(name)
+                self.program.check(entry.habit or name)
             else:
                 _maker(entry.kind)
 
@@ -90,7 +90,7 @@ class Makers:
         """
         entry = self._entry(name)
         if isinstance(entry, ScriptedSystem):
-            return Scripted(name, copied(), self.confinement)
+            return Scripted(name, copied(), self.confinement, habit=entry.habit or name)
         assert self.means is not None, "systems of models need means"
         return _maker(entry.kind)(entry, self.means)
 

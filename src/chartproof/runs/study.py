@@ -123,7 +123,7 @@ def tasks(
             arm=arm,
             attempt=attempt,
             chart=chart_of(case, arm),
-            prompt=prompt_of(case, arm, system.prompt or study.prompt),
+            prompt=prompt_of(case, arm, system.template(study.prompt)),
             folder=place(system.name, case, arm, attempt),
             budget=study.budget,
             document=document_of(case, arm),

@@ -124,27 +124,36 @@ class Scripted:
     """A scripted system.
 
     Args:
-        name: One of a program's systems.
+        name: What a study calls it.
         folder: The copy of its sources that is to be started.
         confinement: What it is started in.
+        habit: One of a program's systems; None is the one that it is named by.
     """
 
-    def __init__(self, name: str, folder: Path, confinement: Confinement = UNCONFINED) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        confinement: Confinement = UNCONFINED,
+        *,
+        habit: str | None = None,
+    ) -> None:
         self.name = name
+        self._habit = habit or name
         self.jail = confinement.told
         self._folder = folder
         self._confinement = confinement
         self._digest = ""
 
     def digest(self) -> str:
-        """Of its sources and its name."""
-        self._digest = self._digest or digest_of(self._folder, self.name)
+        """Of its sources and its habit."""
+        self._digest = self._digest or digest_of(self._folder, self._habit)
         return self._digest
 
     def answer(self, errand: Errand) -> str:
         """Start the program and serve it until it reports."""
         return converse(
-            self._confinement.command(self._folder, [self.name]),
+            self._confinement.command(self._folder, [self._habit]),
             prompt=errand.prompt,
             specs=errand.door.specs(),
             call=errand.door.call,
