@@ -13,10 +13,10 @@ YES, LACK = Verdict.YES, Verdict.LACK_OF_DATA
 
 
 def of(
-    run: Run, system: str, case: str, reference: Verdict, given: Verdict | None, tokens: int
+    run: Run, system: str, case: str, answer: tuple[Verdict, Verdict | None], tokens: int
 ) -> Scored:
     return run(
-        system=system, case=case, reference=reference, given=given,
+        system=system, case=case, reference=answer[0], given=answer[1],
         effort=Effort(work_tokens=tokens),
     )  # fmt: skip
 
@@ -24,17 +24,17 @@ def of(
 @pytest.fixture
 def groups(run: Run) -> tuple[list[Scored], list[Scored]]:
     first = [
-        of(run, "high", "a", YES, YES, 300),
-        of(run, "high", "b", YES, LACK, 400),
-        of(run, "high", "c", LACK, LACK, 100),
-        of(run, "high", "d", LACK, YES, 100),
-        of(run, "high", "e", YES, YES, 100),  # the other did not run it
+        of(run, "high", "a", (YES, YES), 300),
+        of(run, "high", "b", (YES, LACK), 400),
+        of(run, "high", "c", (LACK, LACK), 100),
+        of(run, "high", "d", (LACK, YES), 100),
+        of(run, "high", "e", (YES, YES), 100),  # the other did not run it
     ]
     second = [
-        of(run, "low", "a", YES, None, 100),
-        of(run, "low", "b", YES, YES, 100),
-        of(run, "low", "c", LACK, YES, 100),
-        of(run, "low", "d", LACK, YES, 50),
+        of(run, "low", "a", (YES, None), 100),
+        of(run, "low", "b", (YES, YES), 100),
+        of(run, "low", "c", (LACK, YES), 100),
+        of(run, "low", "d", (LACK, YES), 50),
     ]
     return first, second
 
