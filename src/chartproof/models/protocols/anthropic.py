@@ -10,6 +10,7 @@ from chartproof.models.protocols.exchange import (
     all_of,
     count,
     failure,
+    named,
     part,
     parts,
     settings,
@@ -86,7 +87,7 @@ class Anthropic:
 
 def _add(told: Told, usage: object, *, ends: bool) -> None:
     """Take counts over; those of the output are final at the end alone."""
-    for key, value in dict(part({"usage": usage}, "usage") or {}).items():
+    for key, value in named(usage).items():
         if value is not None and (ends or not key.startswith("output_tokens")):
             told.counted[key] = value
     tier = told.counted.get("service_tier")

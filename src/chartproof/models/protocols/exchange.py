@@ -119,6 +119,11 @@ def part(value: object, *keys: str) -> Any:
     return value
 
 
+def named(value: object) -> dict[str, Any]:
+    """The entries of an object; none of what is no object."""
+    return dict(cast("Json", value)) if isinstance(value, Mapping) else {}
+
+
 def parts(value: object) -> list[Json]:
     """The objects of a list; none of what is no list."""
     found = cast("list[object]", value) if isinstance(value, list) else []

@@ -10,6 +10,7 @@ from chartproof.models.protocols.exchange import (
     all_of,
     count,
     failure,
+    named,
     part,
     parts,
     settings,
@@ -72,8 +73,7 @@ class Gemini:
         blocked = text(part(piece, "promptFeedback", "blockReason"))
         if blocked:
             told.finish = f"prompt blocked: {blocked}"
-        if part(piece, "usageMetadata"):
-            told.counted = dict(piece["usageMetadata"])
+        told.counted = named(piece.get("usageMetadata")) or told.counted
 
     def usage(self, told: Told) -> Usage:
         """See `ModelProtocol`. Thoughts are counted apart there, and as output here."""

@@ -9,6 +9,7 @@ from chartproof.models.protocols.exchange import (
     Told,
     count,
     failure,
+    named,
     part,
     parts,
     settings,
@@ -68,8 +69,7 @@ class OpenAIChat:
         for key in ("service_tier", "system_fingerprint"):
             if text(piece.get(key)):
                 told.answered[key] = piece[key]
-        if part(piece, "usage"):
-            told.counted = dict(piece["usage"])
+        told.counted = named(piece.get("usage")) or told.counted
 
     def usage(self, told: Told) -> Usage:
         """See `ModelProtocol`."""

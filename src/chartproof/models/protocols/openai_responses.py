@@ -9,6 +9,7 @@ from chartproof.models.protocols.exchange import (
     Told,
     count,
     failure,
+    named,
     part,
     parts,
     settings,
@@ -90,11 +91,11 @@ class OpenAIResponses:
 
     def take(self, told: Told, piece: Json) -> None:
         """See `ModelProtocol`."""
-        kind = piece.get("type")
+        kind = text(piece.get("type"))
         if kind == "error":
             told.error = failure(piece.get("error") or piece)
             return
-        response = piece.get("response") if text(kind) else piece
+        response = piece.get("response") if kind else piece
         told.served = text(part(response, "model")) or told.served
         told.error = failure(part(response, "error")) or told.error
         if kind is not None and kind not in _ENDS:
@@ -104,7 +105,7 @@ class OpenAIResponses:
         for key in _ANSWERED:
             if part(response, key) is not None:
                 told.answered[key] = short(part(response, key))
-        told.counted = dict(part(response, "usage") or {})
+        told.counted = named(part(response, "usage"))
         told.done = kind in _ENDS
 
     def usage(self, told: Told) -> Usage:
