@@ -27,12 +27,14 @@ from chartproof.interventions.expectations import expected_for
 from chartproof.interventions.ladders import climbed, ladders
 from chartproof.interventions.patterns import Pattern
 from chartproof.judges import board_store
-from chartproof.judges.board import Basis, Judgement, judged, refuses
+from chartproof.judges.board import Basis, Judgement, judged, names_conflict, refuses
 from chartproof.judges.board_store import Score
 from chartproof.judges.consensus import covered
 from chartproof.judges.movement import distance, moved
+from chartproof.judges.scored import effort
 from chartproof.judges.version import board_code
 from chartproof.leaderboards.sensitivity import tables
+from chartproof.leaderboards.settings import Climbs
 from chartproof.metrics.interval import DRAWS
 from chartproof.models.egress import guard
 from chartproof.oncology.cohort import BoardCohort, read_cohort, read_gold
@@ -42,7 +44,16 @@ from chartproof.records.board_study import UNREGISTERED, BoardStudy, StudyArm
 from chartproof.records.cell import CellInfo
 from chartproof.records.intervention import ExpectedChange
 from chartproof.records.recommendation import Recommendations
-from chartproof.records.sensitivity import Coverage, Edition, Pair, Setting, Unscored
+from chartproof.records.scored import Effort
+from chartproof.records.sensitivity import (
+    Change,
+    Coverage,
+    Edition,
+    Pair,
+    Setting,
+    Spent,
+    Unscored,
+)
 from chartproof.records.store import Tier
 from chartproof.records.study import Budget
 from chartproof.records.table import Table
@@ -252,7 +263,8 @@ class Scores:
             as it was locked. Empty where it is registered.
         hypotheses: As they were named before the first run.
         reads: System → section → how often agents read it.
-        required: Case and ladder → the steps at which the plan has to change.
+        climbs: At which steps of ladders the plan has to change.
+        spent: What each run took.
     """
 
     pairs: tuple[Pair, ...]
@@ -260,7 +272,8 @@ class Scores:
     unregistered: str
     hypotheses: tuple[str, ...]
     reads: Mapping[str, Mapping[str, int]]
-    required: Mapping[tuple[str, str], tuple[int, ...]]
+    climbs: Climbs
+    spent: tuple[Spent, ...]
 
 
 @dataclass
@@ -271,6 +284,7 @@ class _Answer:
     cell: CellInfo
     read: Recommendations
     trail: Trail
+    effort: Effort
 
 
 @dataclass
@@ -353,6 +367,7 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
     pairs: list[Pair] = []
     coverages: list[Coverage] = []
     reads: dict[str, dict[str, int]] = {}
+    spent: list[Spent] = []
     labels = sorted({label for label, _, _ in found})
     for n, (name, of_case) in enumerate(by_case.items()):
         progress(n, len(by_case))
@@ -360,20 +375,33 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
             scorer = _Scorer(cases[name], *setting_of(label), found, label)
             pairs += scorer.pairs(of_case)
             coverages += scorer.coverage()
+            spent += scorer.spent(of_case)
             for section in scorer.sections:
                 count = reads.setdefault(scorer.system, {})
                 count[section] = count.get(section, 0) + 1
     progress(len(by_case), len(by_case))
     marks = {cell.digests.get("registration", "") for _, cell in found.values()}
     registration = _registration(home, study, marks)
-    required = {
-        (arm.case, name): climbed(ladders()[name], state).watched
+    climbs = {
+        (arm.case, name): climbed(ladders()[name], state)
         for arm in arms
         if arm.change == "ladder"
         and (state := cases[arm.case].gold.state) is not None
         and (name := arm.intervention.rpartition(":")[0])
     }
-    return Scores(tuple(pairs), tuple(coverages), registration, head.hypotheses, reads, required)
+    return Scores(
+        pairs=tuple(pairs),
+        coverages=tuple(coverages),
+        unregistered=registration,
+        hypotheses=head.hypotheses,
+        reads=reads,
+        climbs=Climbs(
+            required={key: each.watched for key, each in climbs.items()},
+            shown={key: each.shown for key, each in climbs.items()},
+            tolerances={name: each.tolerance for name, each in ladders().items()},
+        ),
+        spent=tuple(spent),
+    )
 
 
 def _matched(
@@ -418,7 +446,8 @@ def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
     found = tables(
         scores.pairs,
         scores.coverages,
-        required=scores.required,
+        climbs=scores.climbs,
+        spent=scores.spent,
         inverses={each.id: each.entry.inverse for each in entries if each.entry.inverse},
         sections=scores.reads,
         draws=draws,
@@ -468,7 +497,25 @@ class _Scorer:
         trace = whole(folder, cell)
         way = trail(trace)
         self.sections += way.sections
-        return _Answer(folder, cell, recommendations(trace.report or ""), way)
+        return _Answer(folder, cell, recommendations(trace.report or ""), way, effort(trace))
+
+    def spent(self, arms: Sequence[StudyArm]) -> Iterator[Spent]:
+        """What each run of the case took."""
+        changes: dict[str, Change | None] = {arm.name: arm.change for arm in arms}
+        for name, answer in self._answers.items():
+            if answer is not None:
+                yield Spent(
+                    setting=self.setting,
+                    system=self.system,
+                    case=self.case.case.id,
+                    change=changes.get(name),
+                    asked=1 if answer.trail.summary is None else 2,
+                    calls=answer.trail.calls,
+                    turns=answer.effort.turns,
+                    work_tokens=answer.effort.work_tokens,
+                    cost_usd=answer.effort.cost_usd,
+                    seconds=answer.effort.seconds,
+                )
 
     def pairs(self, arms: Sequence[StudyArm]) -> Iterator[Pair]:
         """A row for each arm that has no packet or whose cell is there.
@@ -511,6 +558,10 @@ class _Scorer:
             family=arm.family,
             edition=arm.edition,
             audits=arm.audits,
+            removed=arm.removed,
+            added=arm.added,
+            dose=arm.dose,
+            places=arm.places,
         )
 
     def _basis(self, arm: StudyArm, before: _Answer, answer: _Answer) -> str:
@@ -536,6 +587,8 @@ class _Scorer:
         told["moved"] = moved(before.read, after.read, consensus)
         told["distance"] = distance(before.read, after.read)
         if arm.change != "active":
+            if arm.change == "evidence":
+                told["named_conflict"] = self._names(arm, before, after)
             if told["moved"] is None:
                 read = before.read.unparsed is None and after.read.unparsed is None
                 told["unscored"] = "judge_abstained" if read else "judge_parse"
@@ -567,6 +620,13 @@ class _Scorer:
         if rule is None or (found.score is None and found.suggested is None):
             return None
         return refuses(before.read, after.read, rule.named_in)
+
+    def _names(self, arm: StudyArm, before: _Answer, after: _Answer) -> bool | None:
+        """Whether the answer says that the packet contradicts itself; None where none can tell."""
+        rule = self.case.catalogue.refusal(arm.intervention, "v2", arm.audits)
+        if rule is None:
+            return None
+        return names_conflict(before.read, after.read, rule.named_in)
 
     def _acknowledges(self, expected: ExpectedChange) -> Callable[[str], bool] | None:
         """Whether a rationale names the change, by the entry's expression."""

@@ -16,6 +16,8 @@ from chartproof.errors import SpecError, mend
 from chartproof.interventions.arms import Arm as Made
 from chartproof.interventions.arms import ArmPlan, Arms, NoArm, all_ladders
 from chartproof.interventions.catalogue import Catalogue
+from chartproof.interventions.passages import Packet
+from chartproof.interventions.places import extent
 from chartproof.oncology.render import rendered
 from chartproof.oncology.sections import changed_in, section_texts
 from chartproof.records.board import BoardCase, State
@@ -26,7 +28,7 @@ from chartproof.runs import cells
 
 Count = Callable[[int, int], None]
 """Progress: how many are done, how many there are."""
-_ASIDE = ("ladder", "round", "placebo", "hard")
+_ASIDE = ("ladder", "round", "placebo", "hard", "dose")
 """Kinds of arms that a case may lack without a word: nobody counts those."""
 
 
@@ -66,6 +68,7 @@ def arms_of(told: Told, study: BoardStudy, catalogue: Catalogue) -> Iterator[tup
         hard=study.hard_placebos,
         ladders=all_ladders() if study.ladders else (),
         round_trips=study.round_trips,
+        evidence_doses=study.evidence_doses,
         seed=study.seed,
     )
     case = told.case
@@ -79,6 +82,7 @@ def arms_of(told: Told, study: BoardStudy, catalogue: Catalogue) -> Iterator[tup
         lenient=told.lenient,
     )
     shown = section_texts(told.text, lenient=told.lenient)
+    original = engine.subject.packet
     for made in engine.planned(plan):
         if isinstance(made, NoArm):
             if made.name.split(":")[0] not in _ASIDE:
@@ -87,7 +91,14 @@ def arms_of(told: Told, study: BoardStudy, catalogue: Catalogue) -> Iterator[tup
         arm = _present(case.id, made)
         if made.change not in {None, "replicate"}:
             others = section_texts(made.text, lenient=told.lenient)
-            arm = arm.model_copy(update={"sections": changed_in(shown, others)})
+            size = extent(original, Packet.of(made.text, lenient=told.lenient))
+            arm = arm.model_copy(
+                update={
+                    "sections": changed_in(shown, others),
+                    "removed": size.removed,
+                    "added": size.added,
+                }
+            )
         yield arm, made.text
 
 
@@ -114,6 +125,8 @@ def _present(case: str, made: Made) -> StudyArm:
         edition=made.edition,
         audits=made.audit.failed if made.audit else (),
         state=made.state,
+        dose=made.dose,
+        places=made.places,
     )
 
 

@@ -1,7 +1,7 @@
 """The arms of a case: its packet as it stands, and each way in which it is changed.
 
 Names: `original`, `replicate-2`, `v1:A2_…`, `v1cr:…`, `v2:…`, `twin:…`, `placebo:P1_phone`,
-`hard:H4_…`, `ladder:HER2:3` (its third rung), `round:A2-A1`.
+`hard:H4_…`, `ladder:HER2:3` (its third rung), `round:A2-A1`, `dose:A2_…:3` (made in three places).
 """
 
 from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ from chartproof.interventions.ladders import climbed, fits, ladder, ladders, rou
 from chartproof.interventions.packet_audit import Auditor
 from chartproof.interventions.passages import Packet
 from chartproof.interventions.placebos import Rendered, changed_by, harms, placebo, placebos
+from chartproof.interventions.places import Place, doses, drawn, partly, places
 from chartproof.interventions.states import otherwise
 from chartproof.records.board import Cancer, State
 from chartproof.records.intervention import ExpectedChange, PacketAudit
@@ -39,6 +40,8 @@ class Arm:
         audit: Of a change that is active.
         expected: What has to change in the answer; None where nothing has.
         state: What is true of the patient in this packet; None where that is not known.
+        dose: In how many places a change was made that has more, of
+        places: so many.
     """
 
     name: str
@@ -51,6 +54,8 @@ class Arm:
     expected: ExpectedChange | None = None
     scoring_rule: dict[float, str] = field(default_factory=dict[float, str])
     state: State | None = None
+    dose: int | None = None
+    places: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class ArmPlan:
         hard: Likewise of the hard ones.
         ladders: Ids of ladders; each is climbed by the cases that it fits.
         round_trips: Whether they are made where both ways edit a text.
+        evidence_doses: Whether entries are made in some of their places, too.
         seed: Of the draws.
     """
 
@@ -91,6 +97,7 @@ class ArmPlan:
     hard: int = 1
     ladders: tuple[str, ...] = ()
     round_trips: bool = False
+    evidence_doses: bool = False
     seed: int = 0
 
 
@@ -155,6 +162,10 @@ class Arms:
                 yield self.arm(f"ladder:{id_}:{number}")
         for trip in round_trips() if plan.round_trips else ():
             yield self.arm(f"round:{trip.there.split('_')[0]}-{trip.back.split('_')[0]}")
+        for id_ in ids if plan.evidence_doses else ():
+            told = self._places(self.catalogue[id_])
+            for dose in doses(0 if isinstance(told, NoArm) else len(told)):
+                yield self.arm(f"dose:{self.catalogue[id_].id}:{dose}")
 
     def _drawn(self, plan: ArmPlan, kind: str, wanted: int) -> Iterator[Arm]:
         names = [id_ for id_, each in placebos().items() if each.hard == (kind == "hard")]
@@ -182,14 +193,13 @@ class Arms:
             return self._active(name, self.catalogue[rest], kind)
         if kind in {"placebo", "hard"} and rest:
             return self._placebo(name, kind, rest, seed)
-        if kind == "ladder" and rest:
-            return self._rung(name, rest)
-        if kind == "round" and rest:
-            return self._round(name, rest)
+        others = {"ladder": self._rung, "round": self._round, "dose": self._dosed}
+        if kind in others and rest:
+            return others[kind](name, rest)
         raise SpecError(
             f"No arm is called `{name}`.",
             remedy="Arms are original, replicate-2, v1:ENTRY, v1cr:ENTRY, v2:ENTRY, twin:ENTRY, "
-            "placebo:P…, hard:H…, ladder:ID:RUNG and round:ENTRY-ENTRY.",
+            "placebo:P…, hard:H…, ladder:ID:RUNG, round:ENTRY-ENTRY and dose:ENTRY:PLACES.",
         )
 
     def _active(self, name: str, intervention: Intervention, edition: Edition) -> Arm | NoArm:
@@ -281,6 +291,41 @@ class Arms:
         if not stays:
             return NoArm(name, ("the facts do not return to what they were",), rest)
         return Arm(name, subject.packet.text, "round_trip", rest, state=self.subject.state)
+
+    def _places(self, intervention: Intervention) -> tuple[Place, ...] | NoArm:
+        """Where our edition of an entry changes this packet, in the order in which doses grow."""
+        entry = intervention.entry
+        found = eligibility(intervention, "v2", self.subject)
+        if found.reasons:
+            return NoArm(f"dose:{entry.id}", found.reasons, entry.id, entry.letter)
+        after = apply(intervention, "v2", self.subject).packet
+        return drawn(places(self.subject.packet, after), f"{self.id}|{entry.id}")
+
+    def _dosed(self, name: str, rest: str) -> Arm | NoArm:
+        """An entry in some of the places that tell its fact: the packet contradicts itself."""
+        id_, _, number = rest.rpartition(":")
+        intervention = self.catalogue[id_]
+        told = self._places(intervention)
+        if isinstance(told, NoArm):
+            return NoArm(name, told.reasons, told.intervention, told.family)
+        if number not in set(map(str, doses(len(told)))):
+            ours = ", ".join(map(str, doses(len(told)))) or "none"
+            reason = f"{len(told)} places tell it: its doses are {ours}"
+            return NoArm(name, (reason,), intervention.entry.id, intervention.entry.letter)
+        dose, subject, entry = int(number), self.subject, intervention.entry
+        after = Packet.of(partly(subject.packet, told[:dose]).text)
+        whole = dose == len(told) and subject.state is not None
+        return Arm(
+            name,
+            after.text,
+            "evidence",
+            entry.id,
+            entry.letter,
+            audit=self.auditor.audit(intervention, "v2", after, ()),
+            state=otherwise(subject.state, entry) if whole and subject.state else None,
+            dose=dose,
+            places=len(told),
+        )
 
 
 def twin(intervention: Intervention, state: State, rendered: Callable[[State], str]) -> str:

@@ -25,12 +25,16 @@ class Climbed:
             options differ.
         watched: Those of them at which a watched treatment comes to or leaves a list; without
             watched treatments the same as `changes`.
+        shown: Those of `watched` at which the strong options differ, or the drugs and modalities
+            of strong and tacit ones: every right answer shows it. A treatment that only leaves
+            what is refused may be seen in none.
     """
 
     ladder: Ladder
     states: tuple[State, ...]
     changes: tuple[int, ...]
     watched: tuple[int, ...]
+    shown: tuple[int, ...]
 
 
 @cache
@@ -61,7 +65,9 @@ def climbed(ladder: Ladder, state: State) -> Climbed:
     watched = tuple(
         n for n in changes if _watched(ladder, lists[n - 1]) != _watched(ladder, lists[n])
     )
-    return Climbed(ladder, states, changes, watched if ladder.watch else changes)
+    watched = watched if ladder.watch else changes
+    shown = tuple(n for n in watched if _plan(lists[n - 1]) != _plan(lists[n]))
+    return Climbed(ladder, states, changes, watched, shown)
 
 
 def _core(consensus: Consensus) -> tuple[frozenset[str], frozenset[str]]:
@@ -69,6 +75,11 @@ def _core(consensus: Consensus) -> tuple[frozenset[str], frozenset[str]]:
         frozenset(str(each.option) for each in consensus.strong),
         frozenset(str(each.option) for each in consensus.refusal),
     )
+
+
+def _plan(consensus: Consensus) -> tuple[frozenset[str], frozenset[str]]:
+    strong = frozenset(str(each.option) for each in consensus.strong)
+    return strong, knowledge().members((*consensus.strong, *consensus.tacit))
 
 
 def _watched(ladder: Ladder, consensus: Consensus) -> tuple[frozenset[str], ...]:

@@ -28,6 +28,7 @@ from chartproof.records.placebo import (
     FreeFlip,
     Insert,
     Placebo,
+    Remove,
     Replace,
     Rewrap,
     SameDay,
@@ -89,6 +90,8 @@ def changed_by(
             after = _branded(do, packet, random)
         case Insert():
             after = _inserted(do, subject, random)
+        case Remove():
+            after = _removed(do, packet, random)
         case FreeFlip():
             after = _flipped(do, subject, rendered)
     return after if after is not None and after.text != packet.text else None
@@ -298,12 +301,20 @@ def _branded(do: Brand, packet: Packet, random: Random) -> Packet | None:
 
 
 def _inserted(do: Insert, subject: Subject, random: Random) -> Packet | None:
-    packet = subject.packet
+    packet: Packet | None = subject.packet
+    for _ in range(do.times):
+        packet = packet and _one_inserted(do, subject, packet, random)
+    return packet
+
+
+def _one_inserted(do: Insert, subject: Subject, packet: Packet, random: Random) -> Packet | None:
     dated = [(n, part) for n, part in enumerate(packet.parts) if part.is_dated]
     wordings = [
         each.template
         for each in do.wordings
-        if all(subject.facts.value(packet, name) == value for name, value in each.when.items())
+        if all(
+            subject.facts.value(subject.packet, name) == value for name, value in each.when.items()
+        )
     ]
     if not dated or not wordings:
         return None
@@ -318,6 +329,16 @@ def _inserted(do: Insert, subject: Subject, random: Random) -> Packet | None:
             return None
     text = random.choice(wordings).replace("{day}", day)
     return Packet((*packet.parts[:at], *Packet.of(text).parts, *packet.parts[at:]))
+
+
+def _removed(do: Remove, packet: Packet, random: Random) -> Packet | None:
+    keep = _plain(do.keep)
+    found = [n for n, part in _among(packet, do.scope) if not keep.matches(part.text)]
+    if len(found) < do.times:
+        return None
+    gone = set(random.sample(found, do.times))
+    gone |= {n + 1 for n in gone if n + 1 < len(packet.parts) and not packet.parts[n + 1].kind}
+    return Packet(tuple(part for n, part in enumerate(packet.parts) if n not in gone))
 
 
 def _flipped(do: FreeFlip, subject: Subject, rendered: Rendered | None) -> Packet | None:

@@ -150,6 +150,19 @@ def refuses(
     return names_conflict(_reasons(after)) and not names_conflict(_reasons(before))
 
 
+def names_conflict(
+    before: Recommendations, after: Recommendations, named: Callable[[str], bool]
+) -> bool | None:
+    """Whether an answer gives as a reason that the packet contradicts itself, whatever it plans.
+
+    Returns:
+        None where an answer cannot be read, or is prose.
+    """
+    if any(each.unparsed is not None or each.from_prose for each in (before, after)):
+        return None
+    return named(_reasons(after)) and not named(_reasons(before))
+
+
 def _standing(answer: Recommendations) -> set[tuple[Status, frozenset[tuple[str, str]]]]:
     return {
         (given.status, what_and_when(given))

@@ -15,6 +15,7 @@ from chartproof.leaderboards.entrants import (
     Entrant,
     made,
     of_pairs,
+    signed,
 )
 from chartproof.metrics.rate import Rate
 from chartproof.metrics.sensitivity import (
@@ -28,6 +29,7 @@ from chartproof.metrics.sensitivity import (
     primary,
     vacuous,
 )
+from chartproof.metrics.specificity import matched_net
 from chartproof.records.sensitivity import Edition, Pair
 from chartproof.records.table import Cell, Table
 
@@ -319,6 +321,39 @@ def family_e(here: Sequence[Entrant], edition: Edition) -> Table:
         f"scored pairs of edition {edition}, family E",
         ("System", "n", "Wrong 0", "Partial ½", "Correct 1", "CSS"),
         rows,
+    )
+
+
+def family_net(here: Sequence[Entrant], edition: Edition) -> Table:
+    """J dir of each family, against placebos that change the text alike."""
+    rows: list[tuple[Cell, ...]] = []
+    absent = "No placebo changes a text in this way and by about as many characters."
+    for e in here:
+        for family, found in matched_net(e.beside(edition)).items():
+            edits = f"of {found.edits} edits without audit findings"
+            rows.append((
+                cells.words(e.system),
+                cells.words(family, FAMILIES.get(family, "")),
+                cells.count(found.edits, "edits without audit findings"),
+                cells.count(found.css.of, f"{edits}, those with such a placebo"),
+                cells.count(found.placebos, "different placebo pairs"),
+                of_pairs(found.css, absent),
+                cells.share(found.false_alarm, "mean over the edits of the mean movement on their "
+                            "placebos", None, absent=absent),
+                signed(found.j_directed, f"CSS less F placebo over {found.css.of} {edits}",
+                       absent=absent),
+            ))  # fmt: skip
+    return made(
+        "board-family-net",
+        "J dir by family, against placebos of the same kind and length",
+        f"edits of edition {edition} without audit findings that have such a placebo",
+        ("System", "Family", "Edits", "Matched", "Placebos", "CSS", "F placebo", "J dir"),
+        rows,
+        notes=(
+            "Alike: an insertion beside insertions, a deletion beside deletions, a replacement "
+            "beside replacements, of at least half and at most twice as many changed characters; "
+            "placebos of all cases. Edits without one are in no mean.",
+        ),
     )
 
 

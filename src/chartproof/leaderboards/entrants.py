@@ -55,7 +55,8 @@ def entrants(
     first: dict[tuple[str, ...], Pair] = {}
     for pair in sorted(pairs, key=lambda pair: pair.replicate):
         if pair.setting == setting:
-            key = (pair.system, pair.case, pair.change, pair.intervention, pair.edition)
+            key = (pair.system, pair.case, pair.change, pair.intervention, pair.edition,
+                   str(pair.dose))  # fmt: skip
             many = pair.change == "replicate"  # each of them is a look at the noise
             first.setdefault((*key, str(pair.replicate)) if many else key, pair)
     return [
@@ -92,11 +93,7 @@ def signed(
     if interval is None:
         return Cell(text=f"{value:+.2f}", value=value, why=behind)
     mark = " w" if interval.wilson else ""
-    kind = (
-        "Wilson of both rates, for the bootstrap is degenerate"
-        if interval.wilson
-        else "BCa over cases"
-    )
+    kind = "by Wilson, for the bootstrap is degenerate" if interval.wilson else "BCa over cases"
     span = f"{interval.low:+.2f} to {interval.high:+.2f}"
     return Cell(
         text=f"{value:+.2f}{mark}" + (f" ({span})" if shown else ""),

@@ -1,11 +1,12 @@
 """Figures of a tumour-board study, drawn from its tables: what a figure shows, a table has.
 
-Source: Causal Sensitivity Score, Figures 1–3, 5 and 6; sensitivity against specificity, the cost
-of incoherent texts and dose response are ours.
+Source: Causal Sensitivity Score, Figures 1–6; sensitivity against specificity, the cost of
+incoherent texts and dose response are ours.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
+from math import cos, pi, sin, sqrt
 from textwrap import wrap
 from typing import TypeVar
 
@@ -122,6 +123,50 @@ def _ladders(table: Table) -> str | None:
     return _bars("Changes of plan at the right step", table, groups)
 
 
+def _evidence(table: Table) -> str | None:
+    """How many answers moved, by the share of places in which the fact was changed."""
+    first = table.columns.index("Moved to ¼")
+    names = ["to ¼", "to ½", "below all", "all places"]
+    groups = [(row[0].text, _members(names, row[first : first + 4])) for row in table.rows]
+    return _bars("Answers that moved, by the share of places changed", table, groups)
+
+
+def _transitions(table: Table) -> str | None:
+    """Each pair as a point, single shot against agent, one panel a system (Figure 4).
+
+    Points of the same scores stand around their place in a spiral, so that none hides another.
+    """
+    ends = [float(column.removeprefix("to ")) for column in table.columns[1:]]
+    panels: dict[str, list[tuple[float, float]]] = {}
+    for row in table.rows:
+        system, _, start = row[0].text.rpartition(", from ")
+        points = panels.setdefault(system, [])
+        for end, cell in zip(ends, row[1:], strict=True):
+            points += _around(float(start), end, int(cell.value or 0))
+    drawn = [(system, points) for system, points in panels.items() if points]
+    if not drawn:
+        return None
+    return _drawn(
+        "jitter",
+        "Single shot against agent, pair by pair",
+        table,
+        panels=drawn,
+        ticks=ends,
+        x="single shot",
+        y="agent",
+    )
+
+
+def _around(x: float, y: float, count: int) -> list[tuple[float, float]]:
+    """So many points around a place, evenly, none further than an eighth of the axis."""
+    angle = pi * (3 - sqrt(5))
+    return [
+        (x + r * cos(n * angle), y + r * sin(n * angle))
+        for n in range(count)
+        for r in (0.125 * sqrt(n / max(count, 24)),)
+    ]
+
+
 def _distribution(table: Table) -> str | None:
     """Zeros, halves and ones (Figure 5)."""
     first = table.columns.index("Wrong 0")
@@ -145,7 +190,7 @@ def _distribution(table: Table) -> str | None:
 
 
 def _counts(table: Table) -> str | None:
-    """Counts as shades: calls by section (Figure 6), scores of both settings (Figure 4)."""
+    """Counts as shades: calls by section (Figure 6)."""
     most = max((cell.value or 0 for row in table.rows for cell in row[1:]), default=0)
     if not most:
         return None
@@ -164,7 +209,8 @@ _DRAWN: Mapping[str, Callable[[Table], str | None]] = {
     "board-distribution": _distribution,
     "board-shift-d": _distribution,
     "board-sections": _counts,
-    "board-transitions": _counts,
+    "board-transitions": _transitions,
+    "board-evidence": _evidence,
 }
 
 _Bar = tuple[str, float | None, float | None, float | None, str]

@@ -13,6 +13,7 @@ from chartproof.leaderboards.changes import (
     families,
     family_d,
     family_e,
+    family_net,
     interventions,
     noops,
     per_family,
@@ -32,10 +33,12 @@ from chartproof.leaderboards.entrants import (
     signed,
 )
 from chartproof.leaderboards.settings import (
-    Required,
+    Climbs,
     Sections,
     calls,
+    compute,
     editions,
+    evidence_table,
     ladder_table,
     reach,
     round_trip_table,
@@ -53,7 +56,7 @@ from chartproof.metrics.specificity import (
     specificity,
     specificity_intervals,
 )
-from chartproof.records.sensitivity import Coverage, Edition, Pair
+from chartproof.records.sensitivity import Coverage, Edition, Pair, Spent
 from chartproof.records.table import Cell, Table
 
 NO_PLACEBO = "No placebo was answered."
@@ -64,9 +67,10 @@ def tables(
     pairs: Sequence[Pair],
     coverage: Sequence[Coverage],
     *,
-    required: Required | None = None,
+    climbs: Climbs | None = None,
     inverses: Mapping[str, str] | None = None,
     sections: Sections | None = None,
+    spent: Sequence[Spent] = (),
     draws: int = DRAWS,
 ) -> list[Table]:
     """The tables of a study; the headline of each setting first.
@@ -74,10 +78,10 @@ def tables(
     Args:
         pairs: Of any systems, settings, editions and changes.
         coverage: Of the original answers.
-        required: (case, ladder) → steps at which the plan must change; 1 is from the first level
-            to the second.
+        climbs: At which steps of ladders the plan must change.
         inverses: Entry → the one that undoes it.
         sections: System → section → calls of it by agents.
+        spent: What each run took.
         draws: Resamples of each interval.
     """
     found: list[Table] = []
@@ -86,7 +90,7 @@ def tables(
         if not here:
             continue
         suffix = "" if setting == "single_shot" else f"-{setting}"
-        made_here = _of_setting(here, required or {}, inverses or {}, draws)
+        made_here = _of_setting(here, climbs or Climbs(), inverses or {}, draws)
         where = f" ({setting.replace('_', ' ')})"
         found += [
             table.model_copy(update={"id": table.id + suffix, "title": table.title + where})
@@ -102,11 +106,16 @@ def tables(
         ]
     if sections:
         found.append(calls(sections))
+    if spent:
+        found.append(compute(spent, pairs, SETTINGS))
     return found
 
 
 def _of_setting(
-    here: Sequence[Entrant], required: Required, inverses: Mapping[str, str], draws: int
+    here: Sequence[Entrant],
+    climbs: Climbs,
+    inverses: Mapping[str, str],
+    draws: int,
 ) -> list[Table]:
     pairs = [pair for entrant in here for pair in entrant.pairs]
     edition = edition_of(pairs)
@@ -116,6 +125,7 @@ def _of_setting(
             headline(here, edition, draws=draws),
             agreement_of_ranks(here, edition, draws=draws),
             specificity_table(here, edition),
+            family_net(here, edition),
             editions(here, draws),
             per_family(here, edition, draws),
             interventions(here, edition),
@@ -131,7 +141,9 @@ def _of_setting(
     if any(pair.change == "active" for pair in pairs):
         found += [families(here), noops(here), bookkeeping_table(here)]
     if any(pair.change == "ladder" for pair in pairs):
-        found.append(ladder_table(here, required))
+        found.append(ladder_table(here, climbs))
+    if any(pair.change == "evidence" for pair in pairs):
+        found.append(evidence_table(here))
     if edition is not None and any(pair.change == "round_trip" for pair in pairs):
         found.append(round_trip_table(here, edition, inverses))
     return found

@@ -5,6 +5,7 @@ Source: Causal Sensitivity Score §4.6, App. C, I, Fig. 6; editions and ladders 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import mean
 
 from chartproof.leaderboards import cells
@@ -18,15 +19,41 @@ from chartproof.leaderboards.entrants import (
     signed,
 )
 from chartproof.metrics.agreement import MARKS
-from chartproof.metrics.ladder import Dose, Step, dose, reversibility, there_and_back
+from chartproof.metrics.ladder import (
+    SHARES,
+    Dose,
+    Step,
+    dose,
+    evidence_response,
+    reversibility,
+    there_and_back,
+)
 from chartproof.metrics.matched import Matched, css_where_seen, matched, saw_mutation
+from chartproof.metrics.resources import Spending, spending
 from chartproof.metrics.sensitivity import css
 from chartproof.metrics.specificity import movement
-from chartproof.records.sensitivity import Edition, Pair
+from chartproof.records.sensitivity import Change, Edition, Pair, Setting, Spent
 from chartproof.records.table import Cell, Table
 
 Required = Mapping[tuple[str, str], Sequence[int]]
 """(case, ladder) → steps at which the plan must change; 1 is from the first level to the second."""
+
+
+@dataclass(frozen=True)
+class Climbs:
+    """What the treatment knowledge says of ladders.
+
+    Attributes:
+        required: Steps at which the plan must change.
+        shown: Those of them that every right answer shows.
+        tolerances: Ladder → steps by which a change may be off, where any.
+    """
+
+    required: Required = field(default_factory=dict[tuple[str, str], Sequence[int]])
+    shown: Required = field(default_factory=dict[tuple[str, str], Sequence[int]])
+    tolerances: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
 Sections = Mapping[str, Mapping[str, int]]
 """System → section → calls."""
 NO_MATCH = "No pair was scored in both."
@@ -145,15 +172,19 @@ def calls(sections: Sections) -> Table:
     )
 
 
-def ladder_table(here: Sequence[Entrant], required: Required) -> Table:
+def ladder_table(here: Sequence[Entrant], climbs: Climbs) -> Table:
     """Dose response: is the step at which the answer changes the right one?"""
     rows: list[tuple[Cell, ...]] = []
     for e in here:
         by_ladder: dict[str, list[Dose]] = defaultdict(list)
         for (case, ladder), steps in sorted(_climbs(e.pairs).items()):
-            wanted = [step - 1 for step in required.get((case, ladder), ()) if step <= len(steps)]
+            wanted, shown = (
+                [step - 1 for step in of.get((case, ladder), ()) if step <= len(steps)]
+                for of in (climbs.required, climbs.shown)
+            )
             if wanted:
-                by_ladder[ladder].append(dose(steps, wanted))
+                off = climbs.tolerances.get(ladder, 0)
+                by_ladder[ladder].append(dose(steps, wanted, shown=shown, tolerance=off))
         for ladder, doses in by_ladder.items():
             sharp = [each.sharpness for each in doses if each.sharpness is not None]
             behind = f"mean over {len(doses)} cases"
@@ -162,7 +193,9 @@ def ladder_table(here: Sequence[Entrant], required: Required) -> Table:
                 cells.words(ladder),
                 cells.count(len(doses), "cases that climbed all of it"),
                 number(mean(each.error for each in doses), f"{behind}; 0 is the right step"),
-                cells.share(mean(each.error == 0 for each in doses), behind, None),
+                cells.share(mean(each.right for each in doses), _right(behind, doses), None),
+                number(mean(each.missed for each in doses),
+                       f"{behind}; of the steps that every right answer shows"),
                 cells.share(mean(sharp) if sharp else None,
                             f"mean over {len(sharp)} cases that moved", None,
                             absent="Never moved."),
@@ -172,9 +205,112 @@ def ladder_table(here: Sequence[Entrant], required: Required) -> Table:
         "board-ladders",
         "Dose response",
         "cases that answered every level of a ladder, and whose plan must change on it",
-        ("System", "Ladder", "n", "Step error", "Right step", "Sharpness", "False steps"),
+        (
+            *("System", "Ladder", "n", "Step error", "Right step", "Missed steps", "Sharpness"),
+            "False steps",
+        ),
         rows,
-        notes=("Who never changes the plan errs by the number of levels.",),
+        notes=(
+            "Who never changes the plan errs by the number of levels.",
+            "Where centres differ, a step off the required one is right too, and said so.",
+        ),
+    )
+
+
+def _right(behind: str, doses: Sequence[Dose]) -> str:
+    off = max(each.tolerance for each in doses)
+    return f"{behind}; {off} step off is right too" if off else behind
+
+
+def evidence_table(here: Sequence[Entrant]) -> Table:
+    """Dose response over the share of places in which a fact was changed."""
+    rows: list[tuple[Cell, ...]] = []
+    for e in here:
+        found = evidence_response(e.pairs)
+        none = "No change was answered at every dose."
+        rows.append((
+            cells.words(e.system),
+            cells.count(found.curves, "case × intervention with every dose answered"),
+            *(of_pairs(found.moved[share], "No dose of such a share.") for share in SHARES),
+            of_pairs(found.whole, none),
+            number(found.first, "mean smallest share of places, of curves that moved",
+                   "It never moved." if found.curves else none),
+            of_pairs(found.against, none),
+            of_pairs(found.named, "No audit found the packets incoherent, or answers are prose."),
+        ))  # fmt: skip
+    return made(
+        "board-evidence",
+        "Dose response to evidence",
+        "edits of the text that change more than one place of a packet, made in some of them",
+        (
+            *("System", "Curves", "Moved to ¼", "to ½", "below all", "all", "First share"),
+            *("Against the order", "Conflict named"),
+        ),
+        rows,
+        notes=(
+            "Share of answers that moved in their core, by the share of places that were changed. "
+            "Places are drawn in one order for each change; every dose holds the one before.",
+            "Conflict named: of packets that contradict themselves. It tells who saw both and "
+            "believed the older from who did not see the change.",
+        ),
+    )
+
+
+_STAGES: Mapping[str, frozenset[Change | None]] = {
+    "original packets": frozenset({None}),
+    "active edits": frozenset({"active"}),
+    "placebos and replicates": frozenset({"placebo", "hard_placebo", "replicate"}),
+    "ladders, doses, round trips": frozenset({"ladder", "evidence", "round_trip"}),
+}
+NO_MODEL = "Not every system tells it: a scripted one asks no model, and has no turns or tokens."
+
+
+def compute(spent: Sequence[Spent], pairs: Sequence[Pair], settings: Sequence[Setting]) -> Table:
+    """Runs, calls by kind, tokens and cost of each stage (App. F)."""
+    rows: list[tuple[Cell, ...]] = []
+    for setting in settings:
+        for stage, changes in _STAGES.items():
+            among = [run for run in spent if run.setting == setting and run.change in changes]
+            judged = sum(
+                pair.by == "judge"
+                for pair in pairs
+                if pair.setting == setting and pair.change in changes
+            )
+            if among:
+                name = f"{setting.replace('_', ' ')}: {stage}"
+                rows.append(_spent(name, spending(among), judged))
+    if len(rows) > 1:
+        judges = sum(pair.by == "judge" for pair in pairs)
+        rows.append(_spent("all", spending(spent), judges))
+    return made(
+        "board-compute",
+        "Compute and cost",
+        "runs that stand, of all systems",
+        (
+            *("Stage", "Systems", "Runs", "Answers asked", "Tool calls", "Judged", "Turns"),
+            *("Work-tokens", "USD", "Seconds"),
+        ),
+        rows,
+        notes=(
+            "Answers asked: a single shot asks twice, for a summary and for recommendations. "
+            "Judged: pairs whose score is a judge's; the others are scored by rule.",
+        ),
+    )
+
+
+def _spent(name: str, found: Spending, judged: int) -> tuple[Cell, ...]:
+    told = f"{NO_MODEL} {found.told} of {found.runs} runs tell tokens."
+    return (
+        cells.words(name),
+        cells.count(found.systems),
+        cells.count(found.runs),
+        cells.count(found.asked, "times that a system was started and asked"),
+        cells.count(found.calls, "of tools"),
+        cells.count(judged, "pairs scored by a judge"),
+        cells.amount(found.turns, "sum over runs", absent=told),
+        cells.amount(found.work_tokens, "sum over runs", absent=told),
+        cells.amount(found.cost_usd, "sum over runs", digits=4, absent=told),
+        cells.amount(found.seconds, "sum over runs, computed", digits=1),
     )
 
 

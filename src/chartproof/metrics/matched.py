@@ -12,7 +12,7 @@ import numpy as np
 
 from chartproof.metrics.interval import DRAWS, SEED, Matrix, bca
 from chartproof.metrics.paired import mcnemar
-from chartproof.metrics.rate import Interval, Part, Rate
+from chartproof.metrics.rate import Interval, Part, Rate, wilson
 from chartproof.metrics.sensitivity import active, css, primary
 from chartproof.records.sensitivity import Pair
 
@@ -59,11 +59,22 @@ class Matched:
         return mcnemar(self.help, self.hurt) if self.n else None
 
     def interval(self, *, draws: int = DRAWS, seed: int = SEED) -> Interval | None:
-        """BCa of the gain over cases, both groups drawn together."""
+        """BCa of the gain over cases, both groups drawn together.
+
+        Where the bootstrap has nothing to vary, marked `wilson`: a case's gain g lies in −1 … 1, so
+        (1 + g) / 2 lies in 0 … 1 and varies no more than a proportion of that mean; its interval
+        by Wilson over the cases, put back on −1 … 1.
+        """
         rows = [
             (a.hits, b.hits, a.of) for a, b in zip(self.first.parts, self.second.parts, strict=True)
         ]
-        return bca(np.array(rows), _gain, draws=draws, seed=seed) if rows else None
+        if self.gain is None:
+            return None
+        found = bca(np.array(rows), _gain, draws=draws, seed=seed)
+        if found is not None:
+            return found
+        low, high, _ = wilson((1 + self.gain) / 2, len(self.first.parts))
+        return Interval(2 * low - 1, 2 * high - 1, wilson=True)
 
 
 def matched(

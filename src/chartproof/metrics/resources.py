@@ -6,6 +6,7 @@ from statistics import mean, median
 
 from chartproof.metrics.rate import scoreable
 from chartproof.records.scored import Scored
+from chartproof.records.sensitivity import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +51,45 @@ def resources(runs: Sequence[Scored]) -> Resources:
         told=len(tokens),
         cost_usd=mean(costs) if costs else None,
         seconds=median(times) if times else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What the runs of a stage of a board study took together; a sum is None unless all runs tell.
+
+    Attributes:
+        asked: How often a system was started and asked.
+        calls: Of tools.
+        told: How many runs tell work-tokens.
+    """
+
+    runs: int
+    systems: int
+    asked: int
+    calls: int
+    turns: int | None
+    work_tokens: int | None
+    told: int
+    cost_usd: float | None
+    seconds: float | None
+
+
+def spending(runs: Sequence[Spent]) -> Spending:
+    """Sums over runs. Source: Causal Sensitivity Score, App. F."""
+    turns = [run.turns for run in runs if run.turns is not None]
+    tokens = [run.work_tokens for run in runs if run.work_tokens is not None]
+    costs = [run.cost_usd for run in runs if run.cost_usd is not None]
+    times = [run.seconds for run in runs if run.seconds is not None]
+    n = len(runs)
+    return Spending(
+        runs=n,
+        systems=len({run.system for run in runs}),
+        asked=sum(run.asked for run in runs),
+        calls=sum(run.calls for run in runs),
+        turns=sum(turns) if n and len(turns) == n else None,
+        work_tokens=sum(tokens) if n and len(tokens) == n else None,
+        told=len(tokens),
+        cost_usd=sum(costs) if n and len(costs) == n else None,
+        seconds=sum(times) if n and len(times) == n else None,
     )

@@ -6,9 +6,11 @@ replicates (the same packet again) say how often an answer moves without a cause
 is 1 where the core of the answer differs, 0.5 where only what stands beside it does.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from statistics import NormalDist, mean
+from typing import Literal
 
 import numpy as np
 
@@ -214,6 +216,86 @@ def active_against_placebo(pairs: Sequence[Pair]) -> ActiveAgainstPlacebo:
         only_placebo=counts[False, True],
         neither=counts[False, False],
     )
+
+
+LIKE = 2.0
+"""An edit is as long as another of at most twice, or at least half, its changed characters."""
+MOSTLY = 4
+"""An edit is an insertion if it adds so many times what it removes; likewise a deletion."""
+Way = Literal["insert", "delete", "replace"]
+
+
+def way(pair: Pair) -> Way | None:
+    """How an edit changes a text, by the characters that it adds and removes; None if unknown."""
+    if pair.removed is None or pair.added is None or not pair.removed + pair.added:
+        return None
+    if pair.added >= MOSTLY * pair.removed:
+        return "insert"
+    return "delete" if pair.removed >= MOSTLY * pair.added else "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedNet:
+    """Scores of active edits against placebos that change a text alike.
+
+    Attributes:
+        css: Over the active edits that have such a placebo.
+        false_alarm: Mean over the same edits of the mean movement on their placebos.
+        placebos: How many different placebo pairs are among them.
+        edits: All active edits, those without one too: the others are in neither mean.
+    """
+
+    css: Rate
+    false_alarm: float | None
+    placebos: int
+    edits: int
+
+    @property
+    def j_directed(self) -> float | None:
+        """CSS − F_pl over matched edits."""
+        return _minus(self.css.value, self.false_alarm)
+
+
+def matched_net(pairs: Sequence[Pair]) -> dict[str, MatchedNet]:
+    """J_dir of each family, each edit beside placebos of the same way and about the same length.
+
+    Without this, a long insertion is compared with a changed telephone number. Placebos of all
+    cases stand in for those of one, for a case has but a few.
+
+    Args:
+        pairs: Of one system and setting, and of one edition as far as they are active.
+    """
+    alike: dict[Way, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        if pair.change == "placebo" and pair.moved is not None and (kind := way(pair)) is not None:
+            alike[kind].append(pair)
+    families: dict[str, list[Pair]] = defaultdict(list)
+    for pair in audited(pairs):
+        families[pair.family].append(pair)
+    return {family: _matched_net(families[family], alike) for family in sorted(families)}
+
+
+def _matched_net(edits: Sequence[Pair], alike: dict[Way, list[Pair]]) -> MatchedNet:
+    beside: dict[int, list[Pair]] = {}
+    for n, edit in enumerate(edits):
+        kind = way(edit)
+        found = [p for p in alike.get(kind, ()) if _as_long(edit, p)] if kind else []
+        if found:
+            beside[n] = found
+    used = {(p.case, p.intervention) for found in beside.values() for p in found}
+    return MatchedNet(
+        css=css([edits[n] for n in beside]),
+        false_alarm=mean(mean(p.moved or 0.0 for p in found) for found in beside.values())
+        if beside
+        else None,
+        placebos=len(used),
+        edits=len(edits),
+    )
+
+
+def _as_long(edit: Pair, placebo: Pair) -> bool:
+    a, b = ((each.removed or 0) + (each.added or 0) for each in (edit, placebo))
+    return b / LIKE <= a <= b * LIKE
 
 
 def _minus(first: float | None, second: float | None) -> float | None:

@@ -350,12 +350,12 @@ class _Story:
         late = self.dice.pick("late/words", self.words.common.late)
         self._add(day, "Procedure", "CT chest, abdomen and pelvis with contrast",
                   self._prose(*self._sites(), late))  # fmt: skip
-        site = self._site_names()[0]
+        site, proven = self._site_names()[0], self.words.common.proven
         where = {"nodes": "distant lymph node"}.get(site, site)
         self._add(day + 7, "Procedure", f"Image-guided core biopsy, {where}",
                   self._prose(f"Pathology: metastatic {self._lower(self.diagnosis)}."))  # fmt: skip
         self._add(day + 14, "Encounter", "Medical oncology | Results visit", self._prose(
-            "Biopsy-proven distant metastases, stage IV; not resectable by surgical review.",
+            proven.get(site, proven["any"]),
             "Performance status unchanged.",
         ))  # fmt: skip
         return day + 14

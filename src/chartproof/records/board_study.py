@@ -27,6 +27,7 @@ class BoardStudy(Compared, Document):
         replicates: Of each case, so many more answers to the packet as it stands.
         ladders: Whether the ladders are run.
         round_trips: Whether changes are made and undone.
+        evidence_doses: Whether changes are also made in some of the places that tell the fact.
         cap: Calls that an agent may make.
         seconds: A run may take, at most a day.
         seed: Of the choice among placebos.
@@ -41,11 +42,12 @@ class BoardStudy(Compared, Document):
     most: int | None = Field(default=None, ge=1)
     editions: tuple[Edition, ...] = ("v1", "v2", "twin")
     interventions: tuple[str, ...] = ()
-    placebos: int = Field(default=2, ge=0, le=10)
+    placebos: int = Field(default=2, ge=0, le=15)
     hard_placebos: int = Field(default=1, ge=0, le=8)
     replicates: int = Field(default=1, ge=0, le=10)
     ladders: bool = False
     round_trips: bool = False
+    evidence_doses: bool = False
     cap: int = Field(default=8, ge=1, le=100)
     seconds: float = Field(default=120, ge=0.1, le=86_400, allow_inf_nan=False)
     seed: int = 1
@@ -80,6 +82,10 @@ class StudyArm(Gold):
         unscored: Why there is none, or why it cannot be scored.
         reason: The same in words.
         audits: Audits that the changed packet failed.
+        removed: Characters that the change took away, and
+        added: that it put there.
+        dose: In how many places an `evidence` change was made, of
+        places: so many that tell the fact.
         sections: Those that differ from the packet as it stands, below their cap.
         state: What is true of the patient after the change; None where that is not known.
     """
@@ -94,6 +100,10 @@ class StudyArm(Gold):
     unscored: Unscored | None = None
     reason: str = ""
     audits: tuple[str, ...] = ()
+    removed: int | None = None
+    added: int | None = None
+    dose: int | None = None
+    places: int | None = None
     sections: tuple[str, ...] = ()
     state: State | None = None
 

@@ -88,6 +88,7 @@ class CommonPhrases(Document):
     stages: dict[str, str]
     clear: Some
     sites: dict[str, Some]
+    proven: dict[str, str]
     late: Some
     reviews: dict[str, Some]
     questions: dict[str, Some]

@@ -93,11 +93,27 @@ class Insert(Record):
 
     Attributes:
         day: That of some entry of the chart, or as many days before the first.
+        times: So many of them, each on its day.
     """
 
     kind: Literal["insert"]
     wordings: tuple[Wording, ...] = Field(min_length=1)
     day: Literal["any"] | int = "any"
+    times: int = Field(default=1, ge=1, le=100)
+
+
+class Remove(Record):
+    """Take entries out, each with the separator after it; all of them or none.
+
+    Attributes:
+        keep: Entries that match it stay.
+        times: So many of them.
+    """
+
+    kind: Literal["remove"]
+    scope: tuple[str, ...] = Field(min_length=1)
+    keep: str
+    times: int = Field(default=1, ge=1, le=100)
 
 
 class FreeFlip(Record):
@@ -108,7 +124,16 @@ class FreeFlip(Record):
 
 
 PlaceboVerb = Annotated[
-    Replace | Exchange | Shuffle | SameDay | ShiftDates | Rewrap | Brand | Insert | FreeFlip,
+    Replace
+    | Exchange
+    | Shuffle
+    | SameDay
+    | ShiftDates
+    | Rewrap
+    | Brand
+    | Insert
+    | Remove
+    | FreeFlip,
     Field(discriminator="kind"),
 ]
 

@@ -8,9 +8,12 @@ from typing import Literal
 from chartproof.records.board import Cancer, Stratum
 from chartproof.records.record import Record
 
-Change = Literal["active", "placebo", "hard_placebo", "replicate", "ladder", "round_trip"]
+Change = Literal[
+    "active", "placebo", "hard_placebo", "replicate", "ladder", "round_trip", "evidence"
+]  # fmt: skip
 """`active`: treatment has to change as registered. The others have to change nothing, but for a
-`ladder`, whose knowledge model says at which step."""
+`ladder`, whose knowledge model says at which step, and `evidence`, an active change that was made
+in some of the places that tell the fact."""
 Edition = Literal["v1", "v1cr", "v2", "twin"]
 """Which text carries the change: the published patterns, those with the announced repairs, our
 scoped edits, or the state changed and the packet rendered anew with the same seed."""
@@ -36,6 +39,12 @@ class Pair(Record):
         refusal_credit: Whether the answer stayed as it was and named the packet as incoherent;
             None where the edition's rule has no credit for the pair, or rules cannot tell.
         audits: Audits that the changed packet failed (`residual`, `incoherent`, …).
+        removed: Characters of the packet that the change took away, and
+        added: that it put there, word by word; None where that was not recorded.
+        dose: Of an `evidence` change, in how many places it was made, and
+        places: of how many that tell the fact.
+        named_conflict: Of an `evidence` change, whether the answer says that the packet contradicts
+            itself in this; None where rules cannot tell.
         saw_mutation: Of an agent: whether a section that holds the change was read. Of a
             single-shot system: whether its summary still holds it. None where that was not told.
     """
@@ -58,12 +67,39 @@ class Pair(Record):
     distance: float | None = None
     refusal_credit: bool | None = None
     audits: tuple[str, ...] = ()
+    removed: int | None = None
+    added: int | None = None
+    dose: int | None = None
+    places: int | None = None
+    named_conflict: bool | None = None
     saw_mutation: bool | None = None
     hit_cap: bool | None = None
     steps: int | None = None
     calls: int | None = None
     by: Literal["rule", "judge", "human"] = "rule"
     reason: str = ""
+
+
+class Spent(Record):
+    """What one run took. None is unknown, never nothing: a scripted system asks no model.
+
+    Attributes:
+        change: Of its packet; None for the packet as it stands.
+        asked: How often the system was started and asked: twice in a single shot of two stages.
+        calls: Of tools.
+        work_tokens: Prompt tokens not from cache and completion tokens.
+    """
+
+    setting: Setting
+    system: str
+    case: str
+    change: Change | None
+    asked: int
+    calls: int
+    turns: int | None = None
+    work_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
 
 
 class Coverage(Record):
