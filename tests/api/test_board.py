@@ -24,6 +24,7 @@ from chartproof.interventions import lock as locks
 from chartproof.interventions.catalogue import catalogue
 from chartproof.judges import board_store
 from chartproof.leaderboards.figures import figures
+from chartproof.metrics.ladder import evidence_response
 from chartproof.metrics.sensitivity import bookkeeping, css, css_by, vacuous
 from chartproof.metrics.specificity import Specificity, specificity
 from chartproof.oncology.cohort import COHORT, GOLD, made, plan
@@ -217,7 +218,9 @@ def test_what_the_summary_kept_is_told_of_single_shot_and_sections_of_an_agent(
 # ------------------------------------------------------------------ what a number rests on
 
 
-TWO = BoardStudy(id="two", systems=("board-oracle", "board-replanner"), editions=("twin",))
+TWO = BoardStudy(
+    id="two", systems=("board-oracle", "board-replanner"), editions=("twin",), evidence_doses=True,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -260,13 +263,23 @@ def touched(before: Scores, after: Scores) -> set[tuple[str, str, str]]:
     """Table, name of the row and column of every cell that differs."""
     old, new = shown(before), shown(after)
     assert old.keys() == new.keys()
-    return {(key[0], old[key][0], key[2]) for key in old if old[key] != new[key]}
+    return {
+        (key[0], old[key][0], key[2])
+        for key in old
+        # a run in this process may take no time that its trace tells
+        if old[key] != new[key] and key[2] != "Seconds"
+    }
 
 
+TOOK = ("Runs", "Answers asked", "Turns", "Work-tokens", "USD")
+"""What one run more changes; of dashes the reason, which says how many runs tell none."""
 SHARED = {
     # what counts rows of all systems, or tells systems apart, names no single one
     ("board-books", "twin", "Rows scored"), ("board-books", "twin", "Not scored"),
     ("board-books", "twin", "Why"),
+    *(("board-compute", stage, column)
+       for stage in ("single shot: active edits", "all")
+       for column in TOOK),
 }  # fmt: skip
 RANKS = {"CSS rank", "CMS rank", "Rank change", "Alone first", "Ranks"}
 FED = {"board-headline", "board-editions", "board-specificity", "board-distribution",
@@ -297,7 +310,8 @@ def assert_of_one_row(
     ):  # fmt: skip
         assert (table, row, column) in cells_
     assert not lost or cells_ >= SHARED
-    assert not {table for table, _, _ in cells_} & {"board-coverage", "board-noops"}
+    untouched = {"board-coverage", "board-noops", "board-evidence"}
+    assert not {table for table, _, _ in cells_} & untouched
 
 
 def counted(scores: Scores) -> Pair:
@@ -333,7 +347,54 @@ def test_of_a_grade_that_is_flipped_exactly_what_its_row_feeds_is_different(two:
     after = replace(before, pairs=tuple(other if each is pair else each for each in before.pairs))
     cells_ = touched(before, after)
     assert_of_one_row(cells_, pair, "board-replanner", lost=False)
-    assert not {table for table, _, _ in cells_} & {"board-books", "board-families"}
+    others = {"board-books", "board-families", "board-compute"}
+    assert not {table for table, _, _ in cells_} & others
+
+
+def test_without_a_dose_its_curve_is_gone_and_nothing_else(copy: Path) -> None:
+    before = score_board(copy, TWO)
+    dosed = [p for p in before.pairs if p.change == "evidence" and p.system == "board-replanner"]
+    assert {pair.places for pair in dosed} > {2}
+    assert all(0 < (p.dose or 0) <= (p.places or 0) for p in dosed)
+    shutil.rmtree(cell_of(copy, "board-replanner", "dose:"))
+    cells_ = touched(before, score_board(copy, TWO))
+    of_evidence = {(row, column) for table, row, column in cells_ if table == "board-evidence"}
+    assert {row for row, _ in of_evidence} == {"board-replanner"}
+    assert ("board-replanner", "Curves") in of_evidence
+    rest = {each for each in cells_ if each[0] != "board-evidence"}
+    assert rest == {
+        ("board-compute", stage, column)
+        for stage in ("single shot: ladders, doses, round trips", "all")
+        for column in TOOK
+    }
+
+
+def test_who_goes_by_the_latest_word_never_goes_back_as_more_places_say_the_same(two: Path) -> None:
+    rows = [pair for pair in score_board(two, TWO).pairs if pair.system == "board-oracle"]
+    found = evidence_response(rows)
+    assert found.curves >= 4
+    assert found.against.value == 0
+    assert (found.named.value, found.named.of > 0) == (0, True)
+    twins = {(p.case, p.intervention): p.moved for p in rows if p.edition == "twin"}
+    whole = [p for p in rows if p.change == "evidence" and p.dose == p.places]
+    assert len(whole) == found.curves
+    assert {twins[p.case, p.intervention] - (p.moved or 0) for p in whole} == {0}
+
+
+def test_the_oracle_keeps_every_required_step_of_the_ladders_that_are_new(tmp_path: Path) -> None:
+    cohort_in(tmp_path / "cohort", ("SYN-COL-0001", "SYN-HEP-0010", "SYN-PAN-0016"))
+    study = BoardStudy(
+        id="climb", systems=("board-oracle",), editions=("twin",), interventions=("A2",),
+        ladders=True, placebos=0, hard_placebos=0, replicates=0,
+    )  # fmt: skip
+    ran(tmp_path, study)
+    found = board_tables(score_board(tmp_path, study), draws=20)
+    table = next(table for table in found if table.id == "board-ladders")
+    rows = {row[1].text: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    assert {"M_TEXT", "CHILD_PUGH", "CREATININE", "ECOG"} <= rows.keys()
+    for name, row in rows.items():
+        got = [row[c].value for c in ("Step error", "Missed steps", "False steps", "Sharpness")]
+        assert got == [0, 0, 0, 1], name
 
 
 @dataclass

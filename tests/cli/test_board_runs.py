@@ -47,6 +47,19 @@ def test_from_a_study_file_to_tables_each_output_says_what_it_is_not(home: Path)
     assert all(path.stem.endswith(".unregistered") for path in (home / "svg").iterdir())
 
 
+def test_report_prints_the_tables_of_a_home_that_holds_runs_of_a_board_study(home: Path) -> None:
+    said("run", home / "board.yaml", "--unregistered", "--workers", "1")
+    ran = CliRunner().invoke(app, ["report", "--in", str(home), "--csv", str(home / "csv")])
+    assert ran.exit_code == 0
+    for title in ("Coverage, sensitivity and specificity", "CSS by family", "Compute and cost"):
+        assert title in ran.output
+    assert "UNREGISTERED" in ran.output
+    assert (home / "csv" / "board-headline.unregistered.csv").is_file()
+    (home / "board.yaml").write_text(STUDY.replace("id: few", "id: another"))
+    gone = CliRunner().invoke(app, ["report", "--in", str(home)])
+    assert "runs of the board study few, and no study file" in str(gone.exception)
+
+
 def test_a_key_that_there_is_not_is_named(home: Path) -> None:
     study = home / "board.yaml"
     study.write_text(STUDY + "placebo: 3\n")

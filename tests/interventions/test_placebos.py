@@ -37,10 +37,10 @@ def good(consensus: Consensus) -> set[str]:
     return {str(each.option) for each in (*consensus.strong, *consensus.tacit)}
 
 
-def test_ten_placebos_and_eight_hard_ones() -> None:
-    assert [id_[:3].rstrip("_") for id_ in IDS] == [f"P{n}" for n in range(1, 11)] + [
-        f"H{n}" for n in range(1, 9)
-    ]
+def test_fifteen_placebos_and_eight_hard_ones() -> None:
+    numbers = (*range(1, 11), *range(20, 25))
+    expected = [f"P{n}" for n in numbers] + [f"H{n}" for n in range(1, 9)]
+    assert [id_[:3].rstrip("_") for id_ in IDS] == expected
 
 
 @pytest.mark.parametrize("id_", OF_TEXT)
@@ -179,7 +179,12 @@ DERIVED = [
         (1, 3),
     ),
     ("CPS", patient("gastric", {**M1, "HER2": "positive", "CPS": 5, "MSI": "stable"}), (1,)),
-    ("ECOG", patient("pancreatic", {**M1, "BRCA": "wildtype"}), (2,)),
+    ("ECOG", patient("pancreatic", {**M1, "BRCA": "wildtype"}), (2, 3)),
+    ("CHILD_PUGH", patient("hepatocellular", {**M1, "child_pugh": "A", "BCLC": "C"}), (2, 4)),
+    ("CREATININE", patient("pancreatic", {**M1, "BRCA": "mutated"}), (2,)),
+    ("M_TEXT", patient("colorectal", {"M": "M0", "stage": "III", "surgery": "none",
+                                      "site": "colon", "MSI": "stable", "RAS": "wildtype",
+                                      "BRAF": "wildtype", "sidedness": "left"}), (2, 3)),
     ("LVEF", patient("breast", {**M1, "HER2": "positive", "HR": "negative"}), (2,)),
     ("LINES", patient("pancreatic", {**M1, "BRCA": "wildtype"}), (1,)),
 ]  # fmt: skip
@@ -190,11 +195,18 @@ def test_the_step_at_which_the_plan_changes_is_derived(
     id_: str, state: State, steps: tuple[int, ...]
 ) -> None:
     assert fits_ladder(ladder(id_), state)
-    assert climbed(ladder(id_), state).watched == steps
+    found = climbed(ladder(id_), state)
+    assert found.watched == steps
+    assert set(found.shown) <= set(steps)
+
+
+def test_a_treatment_that_only_leaves_what_is_refused_need_not_show_in_an_answer() -> None:
+    state = next(state for id_, state, _ in DERIVED if id_ == "PDL1")
+    assert climbed(ladder("PDL1"), state).shown == (3,)
 
 
 def test_every_ladder_changes_the_plan_of_somebody() -> None:
-    states = list(grid(CATALOGUE))
+    states = [*grid(CATALOGUE), *(state for _, state, _ in DERIVED)]
     for each in ladders().values():
         fit = [state for state in states if fits_ladder(each, state)]
         assert any(climbed(each, state).watched for state in fit), each.id

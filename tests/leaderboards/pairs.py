@@ -2,8 +2,13 @@
 
 from collections.abc import Iterator
 
-from chartproof.records.sensitivity import Coverage, Pair
+from chartproof.records.sensitivity import Change, Coverage, Pair, Spent
 
+LENGTHS = {
+    # characters removed and added
+    "A": (40, 50), "B": (0, 500), "C": (90, 0), "D": (300, 20), "E": (30, 550), "P1": (4, 4),
+    "P2": (60, 60), "H2": (8, 8), "re": (0, 0),
+}  # fmt: skip
 ENTRIES = ("A2_HER2", "B1_FOLFIRINOX", "C1_HER2", "D1_surgery", "D2_surgery", "E1_metastasis")
 CANCERS = ("breast", "gastric", "nsclc")
 HABITS = {
@@ -42,6 +47,7 @@ def _of(system: str, n: int) -> Iterator[Pair]:
                 "score": given, "unscored": "noop" if noop else None,
                 "direction": "unchanged" if lost else direction, "moved": moved,
                 "distance": moved, "saw_mutation": True,
+                "removed": LENGTHS[entry[0]][0], "added": LENGTHS[entry[0]][1],
             })  # fmt: skip
     for name, change, moves in (
         ("P1_phone", "placebo", alarm), ("P2_order", "placebo", alarm),
@@ -50,6 +56,7 @@ def _of(system: str, n: int) -> Iterator[Pair]:
         yield _PAIR.model_copy(update={
             **more, "intervention": name, "family": "", "change": change, "score": None,
             "direction": None, "moved": moves, "distance": moves,
+            "removed": LENGTHS[name[:2]][0], "added": LENGTHS[name[:2]][1],
         })  # fmt: skip
 
 
@@ -86,4 +93,38 @@ def climb(system: str, case: str, ladder: str, moves: list[float]) -> list[Pair]
             "intervention": f"{ladder}:{level}", "family": "", "moved": moved, "distance": moved,
         })
         for level, moved in enumerate(moves, start=2)
+    ]  # fmt: skip
+
+
+def doses(system: str, case: str, moves: list[float], *, named: bool = False) -> list[Pair]:
+    """A system's answers to one change made in ever more of its places."""
+    return [
+        _PAIR.model_copy(update={
+            "system": system, "case": case, "change": "evidence", "score": None,
+            "direction": None, "moved": moved, "distance": moved, "dose": dose,
+            "places": len(moves),
+            "named_conflict": named if dose < len(moves) else None,
+        })
+        for dose, moved in enumerate(moves, start=1)
+    ]  # fmt: skip
+
+
+def spent(
+    system: str,
+    runs: int,
+    *,
+    change: Change | None = None,
+    asked: int = 1,
+    calls: int = 0,
+    turns: int | None = None,
+    work_tokens: int | None = None,
+    cost_usd: float | None = None,
+) -> list[Spent]:
+    """What so many runs of a system took, each alike."""
+    return [
+        Spent(
+            setting="single_shot", system=system, case=f"c{n}", change=change, asked=asked,
+            calls=calls, turns=turns, work_tokens=work_tokens, cost_usd=cost_usd,
+        )
+        for n in range(runs)
     ]  # fmt: skip

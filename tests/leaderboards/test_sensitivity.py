@@ -1,17 +1,18 @@
 """Tables and figures of a board study are computed from its rows, and from nothing else."""
 
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import pytest
-from tests.leaderboards.pairs import as_agent, climb, coverage, pairs
+from tests.leaderboards.pairs import as_agent, climb, coverage, doses, pairs, spent
 
 from chartproof.leaderboards import csv, html
 from chartproof.leaderboards.cells import DASH
 from chartproof.leaderboards.entrants import NOT_REVIEWED
 from chartproof.leaderboards.figures import figures
 from chartproof.leaderboards.sensitivity import tables
-from chartproof.leaderboards.settings import Required, Sections
-from chartproof.records.sensitivity import Coverage, Pair
+from chartproof.leaderboards.settings import Climbs, Sections
+from chartproof.records.sensitivity import Coverage, Pair, Spent
 from chartproof.records.table import Cell, Table
 
 DRAWS = 60
@@ -21,11 +22,12 @@ def by_id(
     rows: list[Pair],
     answers: list[Coverage] | None = None,
     *,
-    required: Required | None = None,
+    climbs: Climbs | None = None,
     sections: Sections | None = None,
+    spent: Sequence[Spent] = (),
 ) -> dict[str, Table]:
     answers = coverage() if answers is None else answers
-    found = tables(rows, answers, required=required, sections=sections, draws=DRAWS)
+    found = tables(rows, answers, climbs=climbs, sections=sections, spent=spent, draws=DRAWS)
     assert len({table.id for table in found}) == len(found)
     return {table.id: table for table in found}
 
@@ -247,24 +249,28 @@ def test_dose_response_tells_the_right_step_from_another_and_from_none() -> None
         *climb("right", "c0", "HER2", [0, 1, 0, 0]), *climb("late", "c0", "HER2", [0, 0, 0, 1]),
         *climb("never", "c0", "HER2", [0, 0, 0, 0]), *climb("gap", "c0", "HER2", [0, 1, 0, 0])[1:],
     ]  # fmt: skip
-    found = by_id(rows, [], required={("c0", "HER2"): (2,)})["board-ladders"]
+    climbs = Climbs(required={("c0", "HER2"): (2,)}, shown={("c0", "HER2"): (2,)})
+    found = by_id(rows, [], climbs=climbs)["board-ladders"]
     errors = {row[0].text: row[3].value for row in found.rows}
     assert errors == {"right": 0, "late": 2, "never": 5}
+    assert {row[0].text: row[5].value for row in found.rows} == {"right": 0, "late": 1, "never": 1}
     assert row_of(found, "right")["Sharpness"].value == 1
     assert row_of(found, "never")["Sharpness"].text == DASH
 
 
 def test_figures_show_what_the_tables_have_and_are_well_formed() -> None:
-    rows = [*pairs(), *as_agent(pairs(), gain=0.5), *climb("half", "c0", "HER2", [0, 1])]
+    rows = [*pairs(), *as_agent(pairs(), gain=0.5), *climb("half", "c0", "HER2", [0, 1]),
+            *doses("half", "c0", [0, 1])]  # fmt: skip
     made = tables(
-        rows, coverage(), required={("c0", "HER2"): (2,)}, sections={"half": {"overview": 9}},
-        draws=DRAWS,
+        rows, coverage(), climbs=Climbs(required={("c0", "HER2"): (2,)}),
+        sections={"half": {"overview": 9}}, draws=DRAWS,
     )  # fmt: skip
     drawn = figures(made)
     assert {
         "board-ranks", "board-sensitivity-specificity", "board-css-families",
         "board-editions", "board-tool-effect", "board-distribution", "board-shift-d",
         "board-sections", "board-ladders", "board-transitions", "board-css-families-agent",
+        "board-evidence",
     } <= drawn.keys()  # fmt: skip
     for name, picture in drawn.items():
         root = ElementTree.fromstring(picture)
@@ -274,3 +280,144 @@ def test_figures_show_what_the_tables_have_and_are_well_formed() -> None:
     assert "half: 1.00, 0.50" in scatter
     assert "jumpy: 0.00, 0.50" in scatter
     assert not figures([])
+
+
+def test_every_pair_is_a_point_of_its_system_and_none_hides_another() -> None:
+    rows = [*pairs(systems=("oracle", "half")), *as_agent(pairs(systems=("oracle", "half")))]
+    picture = figures(tables(rows, coverage(), draws=DRAWS))["board-transitions"]
+    root = ElementTree.fromstring(picture)
+    points = [
+        (each.get("cx"), each.get("cy")) for each in root.iter("{http://www.w3.org/2000/svg}circle")
+    ]
+    assert len(points) == 2 * 71
+    assert len(set(points)) > 120
+    assert "half (n 71)" in picture
+    assert "oracle (n 71)" in picture
+
+
+def test_a_step_off_is_right_only_where_centres_differ() -> None:
+    rows = climb("late", "c0", "CREATININE", [0, 0, 1])
+    at = {("c0", "CREATININE"): (2,)}
+    strict = by_id(rows, [], climbs=Climbs(required=at, shown=at))["board-ladders"]
+    mild = by_id(rows, [], climbs=Climbs(required=at, shown=at, tolerances={"CREATININE": 1}))
+    columns = ("Step error", "Right step", "Missed steps", "Sharpness", "False steps")
+    got = [row_of(table, "late") for table in (strict, mild["board-ladders"])]
+    assert [[row[c].value for c in columns] for row in got] == [[1, 0, 1, 0, 1], [1, 1, 0, 1, 0]]
+
+
+def test_the_response_to_evidence_is_told_by_the_share_of_places() -> None:
+    rows = [
+        *doses("newest", "c0", [1, 1, 1, 1]), *doses("whole", "c0", [0, 0, 0, 1], named=True),
+        *doses("back", "c0", [0, 1, 0, 1]), *doses("gap", "c0", [0, 0, 1, 1])[:3],
+    ]  # fmt: skip
+    table = by_id(rows, [])["board-evidence"]
+    columns = ("Curves", "Moved to ¼", "to ½", "below all", "all", "First share",
+               "Against the order", "Conflict named")  # fmt: skip
+    got = {row[0].text: [row_of(table, row[0].text)[c].value for c in columns]
+           for row in table.rows}  # fmt: skip
+    assert got["newest"] == [1, 1, 1, 1, 1, 0.25, 0, 0]
+    assert got["whole"] == [1, 0, 0, 0, 1, 1, 0, 1]
+    assert got["back"] == [1, 0, 1, 0, 1, 0.5, 0.25, 0]
+    assert got["gap"] == [0, *[None] * 7]
+    assert "every dose" in row_of(table, "gap")["all"].why
+
+
+def test_a_family_is_set_beside_placebos_of_its_kind_and_length_alone() -> None:
+    table = by_id(pairs(systems=("jumpy",)))["board-family-net"]
+    rows = {row[1].text: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    # P2 replaces as A does, P1 is too short for anything but itself; nothing inserts as B and E do
+    assert (rows["A"]["Matched"].value, rows["A"]["Placebos"].value) == (12, 12)
+    assert rows["A"]["J dir"].value == -0.5
+    for family in ("B", "E"):
+        assert (rows[family]["Edits"].value, rows[family]["Matched"].value) == (12, 0)
+        assert rows[family]["J dir"].text == DASH
+        assert rows[family]["J dir"].why.startswith("No placebo changes a text in this way")
+
+
+def test_compute_is_summed_by_stage_and_what_no_run_tells_is_a_dash_with_its_reason() -> None:
+    rows = [*spent("half", 3, asked=2), *spent("half", 2, change="active", asked=2, calls=1)]
+    table = by_id([], [], spent=rows)["board-compute"]
+    active = row_of(table, "single shot: active edits")
+    columns = ("Systems", "Runs", "Answers asked", "Tool calls", "Judged")
+    assert [active[c].value for c in columns] == [1, 2, 4, 2, 0]
+    assert row_of(table, "all")["Answers asked"].value == 10
+    for column in ("Turns", "Work-tokens", "USD"):
+        assert active[column].text == DASH
+        assert "asks no model" in active[column].why
+    told = spent("model", 2, asked=2, turns=3, work_tokens=100, cost_usd=0.5)
+    row = row_of(by_id([], [], spent=told)["board-compute"], "single shot: original packets")
+    assert [row[c].value for c in ("Turns", "Work-tokens", "USD")] == [6, 200, 1.0]
+
+
+def test_a_difference_of_editions_whose_cases_are_all_alike_has_its_interval_by_wilson() -> None:
+    only = [p for p in pairs(systems=("oracle",)) if p.intervention.startswith("D")]
+    cell = row_of(by_id(only)["board-editions"], "oracle")["twin − v1"]
+    assert (cell.value, cell.high) == (1, 1)
+    assert cell.low == pytest.approx(2 * 12 / (12 + 1.959964**2) - 1)  # Wilson's of 12 of 12
+    assert "by Wilson" in cell.why
+
+
+NEW = ("board-evidence", "board-family-net", "board-compute")
+
+
+def rich() -> list[Pair]:
+    """A study of two systems with doses of evidence, and two cases of them each."""
+    return [
+        *pairs(systems=("half", "jumpy")),
+        *(row for system in ("half", "jumpy") for case in ("c0", "c1")
+          for row in doses(system, case, [0, 1, 1, 1])),
+    ]  # fmt: skip
+
+
+def fed(before: dict[str, Table], after: dict[str, Table]) -> dict[str, set[tuple[str, ...]]]:
+    """Of the new tables, (row, second column, column) of every cell that differs."""
+    return {
+        id_: {
+            (a[0].text, a[1].text, column)
+            for a, b in zip(before[id_].rows, after[id_].rows, strict=True)
+            for column, x, y in zip(before[id_].columns, a, b, strict=True)
+            if x != y
+        }
+        for id_ in NEW
+    }
+
+
+def test_in_the_new_tables_too_exactly_what_a_row_feeds_is_different() -> None:
+    rows = rich()
+    took = [*spent("half", 3, asked=2), *spent("jumpy", 3, change="evidence", asked=2)]
+    before = by_id(rows, spent=took)
+
+    def without(index: int) -> dict[str, set[tuple[str, ...]]]:
+        return fed(before, by_id(rows[:index] + rows[index + 1 :], spent=took))
+
+    # a dose that is lost takes its curve along, in the row of its system alone
+    lost = next(n for n, p in enumerate(rows) if p.change == "evidence" and p.system == "half")
+    cells = without(lost)
+    assert {row for row, _, _ in cells["board-evidence"]} == {"half"}
+    assert ("half", "2", "Curves") in cells["board-evidence"]
+    assert not cells["board-family-net"]
+    # a grade that is flipped: its family's row, of its system
+    at = next(n for n, p in enumerate(rows) if (p.system, p.family, p.edition, p.case)
+              == ("half", "A", "twin", "c3"))  # fmt: skip
+    other = rows[at].model_copy(update={"score": 0.0, "direction": "unchanged"})
+    cells = fed(before, by_id([*rows[:at], other, *rows[at + 1 :]], spent=took))
+    assert cells["board-family-net"] == {("half", "A", "CSS"), ("half", "A", "J dir")}
+    assert not cells["board-evidence"]
+    assert not cells["board-compute"]
+    # a placebo that is lost: the families that it stands beside
+    at = next(n for n, p in enumerate(rows) if p.intervention == "P2_order" and p.system == "half")
+    cells = without(at)
+    assert {(row, family) for row, family, _ in cells["board-family-net"]} == {("half", "A")}
+    # two answers that are exchanged: a curve that had moved at the second dose goes back at it
+    one, two = [n for n, p in enumerate(rows) if p.change == "evidence" and p.system == "half"
+                and p.case == "c1"][:2]  # fmt: skip
+    swapped = list(rows)
+    for here, there in ((one, two), (two, one)):
+        swapped[here] = rows[here].model_copy(update={"moved": rows[there].moved})
+    cells = fed(before, by_id(swapped, spent=took))
+    assert {row for row, _, _ in cells["board-evidence"]} == {"half"}
+    assert ("half", "2", "Moved to ¼") in cells["board-evidence"]
+    # a run that is lost: its stage and the sum
+    cells = fed(before, by_id(rows, spent=took[1:]))
+    assert {row for row, _, _ in cells["board-compute"]} == {"single shot: original packets", "all"}
+    assert not cells["board-evidence"] | cells["board-family-net"]

@@ -34,7 +34,7 @@ def test_the_model_is_as_large_as_it_says() -> None:
     model = KNOWN.model
     rules = [rule.id for cancer, of in model.rules.items() if cancer != "gej" for rule in of]
     assert (len(model.drugs), len(model.regimens), len(model.modalities)) == (122, 21, 27)
-    assert len(rules) == len(set(rules)) == 156
+    assert len(rules) == len(set(rules)) == 159
     assert sum(bool(rule.labile) for of in model.rules.values() for rule in of) == 11 + 2  # gej
 
 

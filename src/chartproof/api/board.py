@@ -8,9 +8,10 @@ Synthetic; not reviewed by an oncologist; not for care.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from string import Template
 
@@ -61,7 +62,16 @@ from chartproof.records.trace import digest
 from chartproof.reports.recommendations import recommendations
 from chartproof.runs import cells
 from chartproof.runs.access import preflight
-from chartproof.runs.board import Board, BoardTask, Prompts, Trail, labelled, setting_of, trail
+from chartproof.runs.board import (
+    BOARD,
+    Board,
+    BoardTask,
+    Prompts,
+    Trail,
+    labelled,
+    setting_of,
+    trail,
+)
 from chartproof.runs.confinement import confinement
 from chartproof.runs.makers import Makers, Means
 from chartproof.runs.study import fill
@@ -83,6 +93,42 @@ def read_board_study(path: Path) -> BoardStudy:
         SpecError: It does not fit, naming the key.
     """
     return read_yaml(path, BoardStudy)
+
+
+def board_studies(home: Path, among: Iterable[str]) -> dict[str, BoardStudy]:
+    """The board studies among the studies of which a home holds runs, by their ids.
+
+    Args:
+        home: Folder of runs; the file of a board study lies in it.
+        among: Ids of studies.
+
+    Raises:
+        SpecError: The home holds runs of a board study and not its file.
+    """
+    ids = {
+        each
+        for each in among
+        if any(cell.scenario == BOARD for _, cell in islice(cells.cells(home / "runs" / each), 1))
+    }
+    found: dict[str, BoardStudy] = {}
+    unread: list[str] = []
+    for path in sorted(home.glob("*.y*ml")) if ids else ():
+        try:
+            study = read_board_study(path)
+        except SpecError as error:
+            unread.append(f" {error.what}")  # it may be of something else
+            continue
+        if study.id in ids:
+            found[study.id] = study
+    lost = sorted(ids - found.keys())
+    if lost:
+        raise SpecError(
+            f"{home} holds runs of the board study {lost[0]}, and no study file of that id."
+            + "".join(unread),
+            remedy="Put the file back with which they were run, or name it: "
+            "`chartproof board report FILE`.",
+        )
+    return found
 
 
 # ------------------------------------------------------------------ running

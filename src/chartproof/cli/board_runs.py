@@ -1,11 +1,14 @@
 """`chartproof board run`, `grade`, `report`: from systems and a cohort to tables."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chartproof.cli import screen
+
+if TYPE_CHECKING:
+    from chartproof.records.board_study import BoardStudy
 
 Study = Annotated[Path, typer.Argument(help="A study file, board.yaml.")]
 
@@ -86,14 +89,22 @@ def report(
 ) -> None:
     """Score the runs of a study and print its tables."""
     from chartproof.api import board
+
+    printed(study.parent, board.read_board_study(study), csv=csv, svg=svg, every=every)
+
+
+def printed(
+    home: Path, asked: "BoardStudy", *, csv: Path | None, svg: Path | None, every: bool
+) -> None:
+    """Score the runs of a study; print its tables, and write those and its figures on demand."""
+    from chartproof.api import board
     from chartproof.leaderboards.csv import text
     from chartproof.leaderboards.figures import figures
     from chartproof.leaderboards.terminal import show
     from chartproof.records.board_study import UNREGISTERED
 
-    asked = board.read_board_study(study)
     with screen.progress("Score") as progress:
-        found = board.score_board(study.parent, asked, progress=progress)
+        found = board.score_board(home, asked, progress=progress)
     tables = board.board_tables(found)
     for table in tables if every else tables[:3]:
         screen.out.print(show(table))

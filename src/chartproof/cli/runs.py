@@ -142,19 +142,30 @@ def report(
         ),
     ] = False,
 ) -> None:
-    """Grade the runs; print each study's leaderboard and write its pages."""
-    from chartproof.api import steps
+    """Grade the runs; print each study's leaderboard and write its pages.
+
+    Of a study of tumour boards, print every table; --csv and --svg are then folders.
+    """
+    from chartproof.api import board, steps
+    from chartproof.cli import board_runs
     from chartproof.leaderboards.counterfactual import HEADLINE, PAIRED
     from chartproof.leaderboards.csv import text
     from chartproof.leaderboards.terminal import show
 
     asked = [study] if study else steps.study_ids(home)
+    boards = board.board_studies(home, asked)
     if svg is not None and len(asked) > 1:
         raise SpecError(
             f"One picture was asked for, and there are {len(asked)} studies: {', '.join(asked)}.",
             remedy="Choose one with --study.",
         )
     for each in asked:
+        if each in boards:
+            if len(asked) > 1:
+                screen.out.rule(each)
+            folder = csv / each if csv is not None and len(asked) > 1 else csv
+            board_runs.printed(home, boards[each], csv=folder, svg=svg, every=True)
+            continue
         with screen.progress(f"Grade and draw {each}") as progress:
             page, tables = steps.write_site(
                 home,

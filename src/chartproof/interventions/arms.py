@@ -19,11 +19,11 @@ from chartproof.interventions.ladders import climbed, fits, ladder, ladders, rou
 from chartproof.interventions.packet_audit import Auditor
 from chartproof.interventions.passages import Packet
 from chartproof.interventions.placebos import Rendered, changed_by, harms, placebo, placebos
-from chartproof.interventions.places import Place, doses, drawn, partly, places
+from chartproof.interventions.places import Place, drawn, partly, places
 from chartproof.interventions.states import otherwise
 from chartproof.records.board import Cancer, State
 from chartproof.records.intervention import ExpectedChange, PacketAudit
-from chartproof.records.sensitivity import Change, Edition
+from chartproof.records.sensitivity import Change, Edition, doses
 
 ORIGINAL = "original"
 EDITIONS: tuple[Edition, ...] = get_args(Edition)

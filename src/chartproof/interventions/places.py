@@ -8,14 +8,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from math import ceil
 from random import Random
 
 from chartproof.interventions.passages import Packet, Part
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_LEVELS = 4
-"""So many doses at most: of many places a quarter, half, three quarters, and all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +77,6 @@ def partly(before: Packet, changed: Collection[Place]) -> Packet:
         parts += place.parts
         at = place.end
     return Packet((*parts, *before.parts[at:]))
-
-
-def doses(count: int) -> tuple[int, ...]:
-    """In how many of so many places a fact is changed, up to all; none where there is but one."""
-    if count < 2:
-        return ()
-    return tuple(sorted({ceil(count * n / _LEVELS) for n in range(1, _LEVELS + 1)}))
 
 
 def drawn(found: Collection[Place], seed: str) -> tuple[Place, ...]:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from chartproof.metrics.matched import Matched, matched
 from chartproof.metrics.rate import Rate
 from chartproof.metrics.sensitivity import active
-from chartproof.records.sensitivity import Pair
+from chartproof.records.sensitivity import Pair, doses
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ def evidence_response(pairs: Sequence[Pair]) -> EvidenceResponse:
     whole = [
         sorted(curve, key=_share)
         for curve in curves.values()
-        if all(pair.moved is not None for pair in curve) and any(_share(p) == 1 for p in curve)
+        if all(pair.moved is not None for pair in curve)
+        and sorted(pair.dose or 0 for pair in curve) == list(doses(curve[0].places or 0))
     ]
     rows = [pair for curve in whole for pair in curve]
     partial = [pair for pair in rows if _share(pair) < 1]

@@ -3,6 +3,7 @@
 Source: Causal Sensitivity Score §2.2–2.4, §4, App. G (no-ops); shared terms in METRICS.
 """
 
+from math import ceil
 from typing import Literal
 
 from chartproof.records.board import Cancer, Stratum
@@ -23,6 +24,14 @@ Unscored = Literal[
     "ineligible", "noop", "gen_error", "refused_api", "judge_abstained", "judge_error",
     "judge_parse", "infrastructure",
 ]  # fmt: skip
+
+
+def doses(places: int) -> tuple[int, ...]:
+    """In how many of so many places a change is made: a quarter, half, three quarters, and all.
+
+    None where one place tells the fact: there is nothing between the packet and the changed one.
+    """
+    return tuple(sorted({ceil(places * n / 4) for n in range(1, 5)})) if places > 1 else ()
 
 
 class Pair(Record):
