@@ -1,16 +1,21 @@
 """Interventions of a packet: twelve entries of v2 asked, applied and audited, beside the prototype.
 
     python bench/board.py [--prototype FOLDER] [--cohort FOLDER] [--cases N]
+    python bench/board.py --memory
 
 FOLDER of the prototype holds the dossier's `mutate.py` (it is not part of this repository); without
-it only our own figures are printed. With --cohort a whole cohort is asked on two processes.
+it only our own figures are printed. With --cohort a whole cohort is asked on two processes. With
+--memory nothing else is done: about 28, 112 and 224 large packets are written and asked in all editions,
+each number by a process of its own, and the peak of its memory is told.
 """
 
 import argparse
 import importlib
 import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -53,12 +58,54 @@ def theirs(module, text: str, cancer: str) -> None:
             module.audit(entry, text, changed)
 
 
+def asked_in(folder: Path) -> str:
+    """How much memory writing or asking a cohort took at most, in a process of its own."""
+    program = (
+        "import resource, sys; from pathlib import Path; "
+        "from chartproof.api.interventions import cohort_accounts as asked; "
+        "n = sum(1 for _ in asked(Path(sys.argv[1]), ('v1', 'v1cr', 'v2'), workers=1)); "
+        "peaks = [resource.getrusage(who).ru_maxrss / 1024 for who in "
+        "(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]; "
+        "print(f'{n:,} tuples, process {peaks[0]:.0f} MB, its worker {peaks[1]:.0f} MB')"
+    )
+    command = [sys.executable, "-c", program, str(folder)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def written_to(folder: Path, cases: int) -> str:
+    """The same of writing about that many cases of the synthetic cohort: every so many groups."""
+    program = (
+        "import resource, sys; from pathlib import Path; "
+        "from chartproof.oncology.cohort import plan, write_cohort; "
+        "whole = plan(); n = int(sys.argv[2]); total = sum(g.count for g in whole.groups); "
+        "groups = whole.groups[:: round(total / n)]; "
+        "few = whole.model_copy(update={'groups': groups}); "
+        "made = write_cohort(Path(sys.argv[1]), few, lambda *_: None); "
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; "
+        "print(f'{len(made.cases)} cases written, {peak:.0f} MB')"
+    )
+    command = [sys.executable, "-c", program, str(folder), str(cases)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def memory() -> None:
+    """Tell the peak of memory for cohorts of several sizes."""
+    with tempfile.TemporaryDirectory() as place:
+        for cases in (28, 112, 224):
+            folder = Path(place) / str(cases)
+            print(f"{written_to(folder, cases)}; asked: {asked_in(folder)}", flush=True)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--prototype", type=Path)
     options.add_argument("--cohort", type=Path)
     options.add_argument("--cases", type=int, default=12)
+    options.add_argument("--memory", action="store_true")
     given = options.parse_args()
+    if given.memory:
+        memory()
+        return
     known = catalogue()
     states = [each for each in grid(known) if each.resectable != "no"]
     chosen = states[:: max(1, len(states) // given.cases)][: given.cases]

@@ -1,5 +1,6 @@
 """Finished runs proved and made again, through the API and on the command line."""
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -10,18 +11,23 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.runs.packets import BREAST
 
 from chartproof import api
 from chartproof.catalog.read import policies
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
 from chartproof.judges import store as grades
+from chartproof.oncology.sections import section_texts
 from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.grade import Grade
 from chartproof.records.trace import digest
 from chartproof.runs import cells
+from chartproof.runs.board import Board, BoardTask, Prompts
 from chartproof.runs.errand import Errand
 from chartproof.runs.run import Task, run
+from chartproof.tools.replay import replay_sections
+from chartproof.tools.trace import read
 from chartproof.tools.worker import Worker
 
 CASES = tuple(
@@ -67,6 +73,91 @@ def made(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for case in CASES:
         called(home, case, "trial", "1234")
     return home
+
+
+BOARD = ("overview", "biomarkers", "nowhere", "labs", "encounters")
+
+
+class Reader:
+    """Reads sections, one that there is not among them, and one more than it may."""
+
+    name = "reader"
+    jail = "none"
+
+    def digest(self) -> str:
+        return "r"
+
+    def answer(self, errand: Errand) -> str:
+        for name in BOARD:
+            errand.door.call("read_chart_section", {"section": name})
+        return "```json\n{}\n```"
+
+
+@pytest.fixture
+def boards(tmp_path: Path) -> tuple[Path, dict[str, Path]]:
+    """A study of a tumour board: its home, and a run in each setting."""
+    sha = hashlib.sha256(BREAST.encode()).hexdigest()
+    packet = tmp_path / "packets" / "arms" / f"{sha}.txt"
+    packet.parent.mkdir(parents=True)
+    packet.write_text(BREAST)
+    found: dict[str, Path] = {}
+    for setting in ("agent", "single_shot"):
+        place = cells.place(tmp_path / "runs", "t", f"reader@{setting}", "SYN-1", "original", 1)
+        task = BoardTask(
+            study="t", system="reader", setting=setting, case="SYN-1", arm="original",
+            packet=packet, sha256=sha, folder=place, cap=4,
+            prompts=Prompts("$packet", "$summary", "$calls"),
+        )  # fmt: skip
+        who: Any = Reader() if setting == "agent" else Silent()
+        Board(time.perf_counter).fill(task, who, lambda: False)
+        found[setting] = place
+    return tmp_path, found
+
+
+class Silent(Reader):
+    def answer(self, errand: Errand) -> str:
+        return "Nothing."
+
+
+def test_a_run_of_a_tumour_board_is_made_again_on_the_sections_of_its_packet(
+    boards: tuple[Path, dict[str, Path]],
+) -> None:
+    home, runs = boards
+    agent, staged = api.replay([runs["agent"], runs["single_shot"]])
+    assert agent.trouble == staged.trouble == ""
+    assert (agent.identical, staged.identical) == (True, True)
+    assert agent.result is not None
+    assert agent.result.identical == len(BOARD)
+    assert staged.result is not None
+    assert staged.result.identical == 0
+    assert "no calls" in " ".join(staged.notes)
+    (moved,) = api.replay(runs["agent"], home=home)
+    assert moved.identical
+
+
+def test_a_packet_that_is_gone_or_altered_is_named(boards: tuple[Path, dict[str, Path]]) -> None:
+    home, runs = boards
+    (packet,) = (home / "packets" / "arms").iterdir()
+    packet.write_text(BREAST.replace("HER2", "HER3"))
+    (found,) = api.replay(runs["agent"])
+    assert "was altered" in found.trouble
+    packet.unlink()
+    (found,) = api.replay(runs["agent"])
+    assert "No such file" in found.trouble
+    packet.parent.rmdir()
+    (found,) = api.replay(runs["agent"])
+    assert "packets/arms" in found.trouble
+
+
+def test_a_section_that_reads_otherwise_now_is_a_difference_by_name(
+    boards: tuple[Path, dict[str, Path]],
+) -> None:
+    trace = read(boards[1]["agent"] / cells.TRACE)
+    shown = section_texts(BREAST)
+    result = replay_sections({**shown, "labs": shown["labs"] + "\nAdded."}, trace)
+    assert result.identical == len(BOARD) - 1
+    assert [(each.call, each.tool) for each in result.different] == [(4, "read_chart_section")]
+    assert "+Added." in result.different[0].diff()
 
 
 def called(home: Path, case: Case, study: str, prompt: str) -> Path:

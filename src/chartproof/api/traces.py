@@ -1,5 +1,6 @@
 """Prove the traces of finished runs, and make their calls again."""
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from chartproof.api.board_arms import packet_place
 from chartproof.api.charts import open_case
 from chartproof.api.charts import shell as opened_shell
 from chartproof.api.serving import EDITED
@@ -14,22 +16,25 @@ from chartproof.cases.build import load
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
-from chartproof.errors import ChartError, ChartproofError, RunError
+from chartproof.errors import ChartError, ChartproofError, RunError, SpecError
 from chartproof.judges import store as grades
+from chartproof.oncology.sections import section_texts
 from chartproof.records.case import POLICY, Case
 from chartproof.records.policy import Policy
 from chartproof.records.proof import Fault, Verified
-from chartproof.records.trace import Started, digest
+from chartproof.records.trace import Started, Trace, digest
 from chartproof.reports.audit import parse
 from chartproof.runs import cells
 from chartproof.runs import verify as proofs
 from chartproof.runs.run import code
 from chartproof.tools import corpus
 from chartproof.tools.python import Shell
-from chartproof.tools.replay import Replayed, shell_was_on
+from chartproof.tools.replay import Replayed, replay_sections, shell_was_on
 from chartproof.tools.replay import replay as make_again
 from chartproof.tools.trace import OTHER_FORM
 
+CASES, PACKETS = "cases/cases.json", "packets/arms"
+"""What the home of audits holds, and that of a study of tumour boards."""
 Count = Callable[[int, int], None]
 """Progress: how many are done, how many there are."""
 
@@ -125,9 +130,10 @@ def replay(
 ) -> list[Again]:
     """Make every call of finished runs again on the same charts, and compare byte for byte.
 
-    A chart whose file is gone or damaged is cut again from the store. Its digest is compared with
-    the run's before any call is made. Programs that the agent wrote run again in the jail, where
-    this machine can hold one.
+    A run of a tumour board is made again on the sections of its packet; the packet is compared with
+    the run's digest first. A chart whose file is gone or damaged is cut again from the store. Its
+    digest is compared with the run's before any call is made. Programs that the agent wrote run
+    again in the jail, where this machine can hold one.
 
     Args:
         paths: Folders of runs or of studies, or one of them.
@@ -166,8 +172,10 @@ def _again(
         told = str(checked.found.faults[0]) if checked.found.faults else "It holds no event."
         return Again(folder, trouble=f"The run is not sound. {told}")
     began = checked.trace.started
+    if "packet" in began.digests:
+        return _sections_again(folder, home or _home(folder, PACKETS), checked.trace, began)
     notes: list[str] = []
-    chart, mark, how = charts.of(home or _home(folder), began, folder / cells.EDITS)
+    chart, mark, how = charts.of(home or _home(folder, CASES), began, folder / cells.EDITS)
     if how:
         notes.append(how)
     if mark != began.digests.get("chart", mark):
@@ -189,12 +197,46 @@ def _again(
     return Again(folder, result, notes=tuple(notes))
 
 
-def _home(folder: Path) -> Path:
+def _sections_again(folder: Path, home: Path, trace: Trace, began: Started) -> Again:
+    """Make the calls of a run of a tumour board again, on the sections of its packet."""
+    place = packet_place(home, began.digests["packet"])
+    try:
+        raw = place.read_bytes()
+    except OSError as error:
+        return Again(
+            folder,
+            trouble=f"Its packet {place} cannot be read: {error.strerror}. Run the study again: it "
+            "writes the packets of its arms anew.",
+        )
+    if hashlib.sha256(raw).hexdigest() != began.digests["packet"]:
+        return Again(folder, trouble=f"Its packet {place} was altered.")
+    notes: list[str] = []
+    if began.digests.get("code", code()) != code():
+        notes.append("run by another version of the tools")
+    told = began.digests.get("sections", "off")
+    if told == "off":
+        notes.append("it was asked in stages and made no calls")
+        return Again(folder, Replayed(0), notes=tuple(notes))
+    for lenient in (False, True):  # as its cohort is read, which the run does not tell
+        try:
+            shown = section_texts(raw.decode("utf-8"), lenient=lenient)
+        except SpecError:
+            continue
+        if digest(shown) == told:
+            return Again(folder, replay_sections(shown, trace), notes=tuple(notes))
+    return Again(
+        folder,
+        trouble="The sections of its packet are others than the run read.",
+        notes=tuple(notes),
+    )
+
+
+def _home(folder: Path, holds: str) -> Path:
     for each in folder.resolve().parents:
-        if (each / "cases" / "cases.json").is_file():
+        if (each / holds).exists():
             return each
     raise RunError(
-        f"{folder} lies in no home, so that its chart is not known.",
+        f"{folder} lies in no home: no folder above it holds {holds}.",
         remedy="Name the home whose cases it is of with --in.",
     )
 

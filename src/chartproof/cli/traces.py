@@ -73,6 +73,7 @@ def replay(
     """Make every call of finished runs again on the same charts: identical, or a diff.
 
     The digest of the chart is compared first; a chart that is gone is cut again from the store.
+    Runs of a tumour board are made again on the sections of their packets.
     Ends with status 1 if an answer differs or a run cannot be made again.
     """
     from chartproof.api import traces

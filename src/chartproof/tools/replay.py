@@ -14,6 +14,7 @@ from chartproof.chart.chart import Chart
 from chartproof.records.policy import Policy
 from chartproof.records.trace import Answer, Called, Event, Row, Trace
 from chartproof.tools import TOOLS
+from chartproof.tools.board import OVER, SectionDoor
 from chartproof.tools.gateway import NO_OBJECT, SHORTENED, Gateway
 from chartproof.tools.python import NAME as PROGRAM
 from chartproof.tools.python import STOPPED, Shell
@@ -144,6 +145,32 @@ def replay(
         unsteady=tuple(each for each in found if not each.steady),
         passed=tuple(passed),
     )
+
+
+def replay_sections(shown: Mapping[str, str], trace: Trace) -> Replayed:
+    """Make the calls of an agent of a tumour board again on these sections and compare.
+
+    Args:
+        shown: Section → its text, within the cap of bytes.
+        trace: What the run recorded. Its limit of calls is told by the first call beyond it.
+    """
+    over = (call.call for call in trace.calls if call.refused and OVER in call.answer.text)
+    again: list[Event] = []
+    limit = next(over, len(trace.calls) + 1) - 1
+    door = SectionDoor(shown, again.append, cap=limit, clock=None)
+    for was in trace.calls:
+        door.call(was.tool, was.arguments)
+    passed: list[Passed] = []
+    different: list[Difference] = []
+    made = [event for event in again if isinstance(event, Called)]
+    for was, now in zip(trace.calls, made, strict=True):
+        why = _unrepeatable(was, now, corpus=True, shell=False)
+        if why:
+            passed.append(Passed(was.call, was.tool, why))
+        elif not _alike(was, now):
+            different.append(Difference(was.call, was.tool, was.answer.text, now.answer.text))
+    same = len(made) - len(passed) - len(different)
+    return Replayed(same, different=tuple(different), passed=tuple(passed))
 
 
 def shell_was_on(trace: Trace) -> bool:
