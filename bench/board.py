@@ -59,14 +59,13 @@ def theirs(module, text: str, cancer: str) -> None:
 
 
 def asked_in(folder: Path) -> str:
-    """How much memory writing or asking a cohort took at most, in a process of its own."""
+    """How much memory asking a cohort took at most, in a process of its own."""
     program = (
         "import resource, sys; from pathlib import Path; "
         "from chartproof.api.interventions import cohort_accounts as asked; "
         "n = sum(1 for _ in asked(Path(sys.argv[1]), ('v1', 'v1cr', 'v2'), workers=1)); "
-        "peaks = [resource.getrusage(who).ru_maxrss / 1024 for who in "
-        "(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]; "
-        "print(f'{n:,} tuples, process {peaks[0]:.0f} MB, its worker {peaks[1]:.0f} MB')"
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024; "
+        "print(f'{n:,} tuples, {peak:.0f} MB')"
     )
     command = [sys.executable, "-c", program, str(folder)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

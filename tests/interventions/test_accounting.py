@@ -6,7 +6,7 @@ from tests.interventions.charts import CHARTS, packet, subject
 
 from chartproof.interventions.accounting import accounted, accounts
 from chartproof.interventions.catalogue import catalogue
-from chartproof.records.intervention import Account
+from chartproof.records.packet_account import Account
 
 BARE = packet(
     "breast", "q", "- 2025-01-01 | Breast cancer | active", "[Vitals] 2025-01-02 | Ward\nx"

@@ -19,7 +19,7 @@ from chartproof.interventions.packet_audit import Auditor
 from chartproof.interventions.passages import Packet
 from chartproof.interventions.states import patient
 from chartproof.records.board import Cancer
-from chartproof.records.intervention import PacketAudit
+from chartproof.records.packet_account import PacketAudit
 from chartproof.records.sensitivity import Edition
 
 CATALOGUE = catalogue()

@@ -15,7 +15,7 @@ from chartproof.interventions.catalogue import catalogue
 from chartproof.interventions.eligibility import Subject
 from chartproof.oncology.cohort import read_cohort, read_gold
 from chartproof.records.board import Cancer, State
-from chartproof.records.intervention import Accounted
+from chartproof.records.packet_account import Accounted
 from chartproof.records.sensitivity import Edition
 
 Progress = Callable[[int, int], None]

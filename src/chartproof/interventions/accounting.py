@@ -10,7 +10,8 @@ from chartproof.interventions.applying import apply
 from chartproof.interventions.catalogue import Catalogue
 from chartproof.interventions.eligibility import Subject, eligibility
 from chartproof.interventions.packet_audit import Auditor
-from chartproof.records.intervention import Account, Accounted, AuditName, PacketAudit
+from chartproof.records.intervention import AuditName
+from chartproof.records.packet_account import Account, Accounted, PacketAudit
 from chartproof.records.sensitivity import Edition
 
 EDITIONS: tuple[Edition, ...] = ("v1", "v1cr", "v2")

@@ -12,11 +12,12 @@ from datetime import date, timedelta
 from typing import Any
 
 from chartproof.errors import SpecError
-from chartproof.interventions.catalogue import SLOT, Intervention, Ours, Published, ReadyEdit
+from chartproof.interventions.catalogue import SLOT, Intervention
 from chartproof.interventions.eligibility import Subject
 from chartproof.interventions.passages import Packet, Part, Reader, end_of, paragraphs, reread
+from chartproof.interventions.ready import Ours, Published, ReadyEdit
 from chartproof.oncology.packet import END
-from chartproof.records.intervention import Touch
+from chartproof.records.packet_account import Touch
 from chartproof.records.sensitivity import Edition
 
 NO_DATE = date(2024, 1, 1)

@@ -22,7 +22,8 @@ from chartproof.interventions.placebos import Rendered, changed_by, harms, place
 from chartproof.interventions.places import Place, drawn, partly, places
 from chartproof.interventions.states import otherwise
 from chartproof.records.board import Cancer, State
-from chartproof.records.intervention import ExpectedChange, PacketAudit
+from chartproof.records.intervention import ExpectedChange
+from chartproof.records.packet_account import PacketAudit
 from chartproof.records.sensitivity import Change, Edition, doses
 
 ORIGINAL = "original"

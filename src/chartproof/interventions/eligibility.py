@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 
-from chartproof.interventions.catalogue import (
-    Catalogue,
-    Intervention,
-    Published,
-    ReadyApplicability,
-)
+from chartproof.interventions.catalogue import Catalogue, Intervention
 from chartproof.interventions.passages import Packet
 from chartproof.interventions.probing import Facts
+from chartproof.interventions.ready import Published, ReadyApplicability
 from chartproof.interventions.states import inconsequent, misfits
 from chartproof.records.board import Cancer, State
-from chartproof.records.intervention import Eligibility, Entry
+from chartproof.records.intervention import Entry
+from chartproof.records.packet_account import Eligibility
 from chartproof.records.sensitivity import Edition
 
 

@@ -15,7 +15,8 @@ from chartproof.interventions.states import fits, grid, otherwise
 from chartproof.oncology.knowledge import Derived, Knowledge, knowledge
 from chartproof.oncology.recognise import timing_of
 from chartproof.records.board import Consensus, Option, State, Timing
-from chartproof.records.intervention import Compared, Disagreement, ExpectedChange
+from chartproof.records.intervention import ExpectedChange
+from chartproof.records.packet_account import Compared, Disagreement
 from chartproof.records.sensitivity import Edition
 
 _TIMINGS = frozenset(get_args(Timing))

@@ -10,17 +10,13 @@ Source: Causal Sensitivity Score, App. G (no-ops), App. J (propagation, incohere
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chartproof.interventions.catalogue import Intervention, ReadyAudits
+from chartproof.interventions.catalogue import Intervention
 from chartproof.interventions.eligibility import Subject
 from chartproof.interventions.passages import Hit, Packet
+from chartproof.interventions.ready import ReadyAudits
 from chartproof.oncology.sections import changed_in, section_texts
-from chartproof.records.intervention import (
-    AuditName,
-    Contradiction,
-    Incoherence,
-    PacketAudit,
-    Residue,
-)
+from chartproof.records.intervention import AuditName, Incoherence
+from chartproof.records.packet_account import Contradiction, PacketAudit, Residue
 from chartproof.records.sensitivity import Edition
 
 _PROBES = {"surgery": "SURG"}

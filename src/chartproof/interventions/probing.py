@@ -4,9 +4,10 @@ An edit is judged by them: the fact it is about has to be another one afterwards
 may be.
 """
 
-from chartproof.interventions.catalogue import Catalogue, ReadyProbe
+from chartproof.interventions.catalogue import Catalogue
 from chartproof.interventions.passages import Packet, Part, Reader
 from chartproof.interventions.patterns import Pattern
+from chartproof.interventions.ready import ReadyProbe
 
 
 class Facts:

@@ -50,7 +50,7 @@ COHORT = "cohort.json"
 OWN = "consensus.json"
 GOLD = "gold/consensus.json"
 PACKETS = "packets"
-_MAKERS = ("cohort", "dice", "entries", "knowledge", "render", "wording")
+_MAKERS = ("cohort", "conditions", "dice", "entries", "knowledge", "render", "telling", "wording")
 """Modules of this package that decide what a packet says."""
 _OWN_FIELDS = set(State.model_fields) - {"facts"}
 Told = Callable[[int, int], None]

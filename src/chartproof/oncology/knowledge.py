@@ -4,27 +4,23 @@ Synthetic; not reviewed by an oncologist; not for care. All clinical content is 
 `catalog/board/knowledge.yaml`; here is only how its rules are applied.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast, get_args
 
 from chartproof.catalog.read import ROOT, parse_yaml, read_text, validated
 from chartproof.errors import SpecError
+from chartproof.oncology.conditions import fields_of, fits, holds
+from chartproof.oncology.soundness import faults
 from chartproof.records.board import Consensus, Fact, Level, Listed, Option, State, Timing
-from chartproof.records.treatment import Certainty, GlobalRule, Rule, TreatmentModel, When
+from chartproof.records.treatment import Certainty, GlobalRule, Rule, TreatmentModel
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 GOOD: tuple[Level, ...] = ("strong", "tacit")
 _LEAST: tuple[Certainty, ...] = ("low", "moderate", "high")
 _LEAST_FIRST = {certainty: n for n, certainty in enumerate(_LEAST)}
-_AT_LEAST = re.compile(r"(>=|<)(\d+)")
-_WITHIN = re.compile(r"(\d+)-(\d+)")
-_OWN = ("cancer", "stage", "M", "metastasis", "surgery", "resectable", "neoadjuvant_done",
-        "residual", "line", "ECOG")  # fmt: skip
-"""Fields of a state that a condition may name, beside its facts."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class Knowledge:
                 classes.setdefault(class_, set()).add(each)
         self.classes: dict[str, frozenset[str]] = {k: frozenset(v) for k, v in classes.items()}
         self._options: dict[str, Option] = {}
-        for where, what, remedy in self._faults():
+        for where, what, remedy in faults(self):
             raise SpecError(f"{name}: {where}: {what}.", remedy=remedy)
 
     # names
@@ -152,14 +148,14 @@ class Knowledge:
                 raise SpecError(
                     f"The option `{text}` names `{name}`, which is no drug, regimen, modality or "
                     "class of the treatment knowledge.",
-                    remedy=self._like(name),
+                    remedy=self.like(name),
                 )
         made = Option(timing=timing, components=components)
         self._options[text] = made
         return made
 
-    def _like(self, name: str) -> str:
-        """What may have been meant."""
+    def like(self, name: str) -> str:
+        """What may have been meant by a name that is unknown, as a remedy."""
         from difflib import get_close_matches  # noqa: PLC0415  needed only for a message
 
         names = [*self.model.drugs, *self.model.regimens, *self.model.modalities]
@@ -227,11 +223,11 @@ class Knowledge:
 
     def setting(self, state: State) -> str | None:
         """Where the patient stands: the first setting that fits; None where none does."""
-        return self._setting(_fields(state), self._failed(state.prior))
+        return self._setting(fields_of(state), self._failed(state.prior))
 
     def _setting(self, fields: dict[str, Fact], failed: frozenset[str]) -> str | None:
         for rule in self.model.settings:
-            if _holds(rule.when, fields, failed):
+            if holds(rule.when, fields, failed):
                 return rule.setting
         return None
 
@@ -241,13 +237,13 @@ class Knowledge:
         Source: Causal Sensitivity Score §2 for the levels; the rules name their own.
         """
         failed = self._failed(state.prior)
-        fields = _fields(state)
+        fields = fields_of(state)
         setting = self._setting(fields, failed)
         if setting is not None:
             fields["setting"] = setting
         entries = self._listed(state, fields, failed)
         for rule in self.model.global_rules:
-            if _holds(rule.when, fields, failed):
+            if holds(rule.when, fields, failed):
                 self._moved(rule, state, fields, failed, entries)
         lists: dict[Level, list[Listed]] = {level: [] for level in LEVELS}
         for entry in entries.values():
@@ -265,9 +261,9 @@ class Knowledge:
     def fired(self, state: State) -> tuple[str, ...]:
         """Ids of the cancer's rules that hold."""
         failed = self._failed(state.prior)
-        fields = _fields(state)
+        fields = fields_of(state)
         fields["setting"] = self._setting(fields, failed) or ""
-        return tuple(r.id for r in self._rules(state) if _holds(r.when, fields, failed))
+        return tuple(r.id for r in self._rules(state) if holds(r.when, fields, failed))
 
     def _rules(self, state: State) -> tuple[Rule, ...]:
         return self.model.rules.get(state.cancer, ())
@@ -278,7 +274,7 @@ class Knowledge:
         order = self.model.conflict_order
         entries: dict[str, _Entry] = {}
         for rule in self._rules(state):
-            if not _holds(rule.when, fields, failed):
+            if not holds(rule.when, fields, failed):
                 continue
             for level in LEVELS:
                 for text in rule.of(level):
@@ -303,7 +299,7 @@ class Knowledge:
         failed: frozenset[str],
         entries: dict[str, _Entry],
     ) -> None:
-        spared = {e.drug for e in rule.exceptions if _holds(e.when, fields, failed)}
+        spared = {e.drug for e in rule.exceptions if holds(e.when, fields, failed)}
         hits = set(rule.hits)
         if rule.same_prior:
             hits |= set(state.prior)
@@ -492,7 +488,7 @@ class Knowledge:
                     f"`{name}` is no fact of the treatment knowledge.",
                     remedy=f"Facts are {', '.join(self.model.facts)}.",
                 )
-            if not _fits(value, values):
+            if not fits(value, values):
                 wanted = values if isinstance(values, str) else ", ".join(map(str, values))
                 raise SpecError(
                     f"`{name}` is {value!r}, which it cannot be.", remedy=f"It may be: {wanted}."
@@ -501,90 +497,8 @@ class Knowledge:
             if not (self.known(each) or each in self.classes):
                 raise SpecError(
                     f"`prior` names `{each}`, which is no drug, regimen or class.",
-                    remedy=self._like(each),
+                    remedy=self.like(each),
                 )
-
-    def _faults(self) -> Iterator[tuple[str, str, str]]:
-        """Where the model refers to nothing: place, what, remedy."""
-        for name, regimen in self.model.regimens.items():
-            for each in regimen.drugs:
-                if not self.known(each):
-                    yield f"regimens.{name}", f"`{each}` is unknown", self._like(each)
-        for name, group in self.model.classes.items():
-            for each in (*group.regimens, *group.drugs):
-                if not self.known(each):
-                    yield f"classes.{name}", f"`{each}` is unknown", self._like(each)
-            yield from self._bad_options(f"classes.{name}", group.options)
-        seen: set[str] = set()
-        for cancer, rules in self.model.rules.items():
-            for rule in rules:
-                yield from self._rule_faults(cancer, rule)
-                if cancer != "gej" and rule.id in seen:
-                    yield f"rules.{cancer}", f"the id {rule.id} is given twice", "Rename one."
-                seen.add(rule.id)
-        for rule in self.model.global_rules:
-            yield from self._global_faults(rule)
-
-    def _rule_faults(self, cancer: str, rule: Rule) -> Iterator[tuple[str, str, str]]:
-        where = f"rules.{cancer}, rule {rule.id}"
-        texts = [text for level in LEVELS for text in rule.of(level)]
-        yield from self._bad_options(where, [*texts, *rule.labile])
-        for each in rule.sources:
-            if each not in self.model.sources:
-                yield where, f"the source `{each}` is unknown", "List it under `sources`."
-        for narrow in rule.labile:
-            if not any(self._narrower(narrow, text) for text in texts):
-                yield where, f"`labile` names `{narrow}`, no option of it", "Name an option."
-        yield from self._bad_when(where, rule.when)
-
-    def _global_faults(self, rule: GlobalRule) -> Iterator[tuple[str, str, str]]:
-        where = f"global_rules.{rule.id}"
-        for each in (*rule.hits, *(e.drug for e in rule.exceptions)):
-            if not self.known(each):
-                yield where, f"`{each}` is unknown", self._like(each)
-        for texts in rule.adds.values():
-            yield from self._bad_options(where, texts)
-        for when in (rule.when, *(e.when for e in rule.exceptions)):
-            yield from self._bad_when(where, when)
-
-    def _narrower(self, narrow: str, text: str) -> bool:
-        """Whether it is an option, with no others than its alternatives."""
-        a, b = self.option(narrow), self.option(text)
-        return (
-            a.timing == b.timing
-            and len(a.components) == len(b.components)
-            and all(set(x) <= set(y) for x, y in zip(a.components, b.components, strict=True))
-        )
-
-    def _bad_options(self, where: str, texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-        for text in texts:
-            try:
-                self.option(text)
-            except SpecError as error:
-                yield where, error.what.rstrip("."), error.remedy
-
-    def _bad_when(self, where: str, when: When) -> Iterator[tuple[str, str, str]]:
-        settings = {each.setting for each in self.model.settings}
-        for name, wanted in when.items():
-            values = wanted if isinstance(wanted, tuple) else (wanted,)
-            if name in {"prior_has", "prior_lacks"}:
-                for each in map(str, values):
-                    if not (self.known(each) or each in self.classes):
-                        yield where, f"`{name}` names the unknown `{each}`", self._like(each)
-            elif name == "setting":
-                for each in map(str, values):
-                    if each not in settings:
-                        yield where, f"there is no setting `{each}`", "Name one of `settings`."
-            elif name in self.model.facts:
-                allowed = self.model.facts[name]
-                for each in values:
-                    bare = each.removeprefix("!") if isinstance(each, str) else each
-                    if isinstance(allowed, tuple) and not (
-                        _fits(bare, allowed) or _AT_LEAST.fullmatch(str(bare))
-                    ):
-                        yield where, f"`{name}` cannot be `{each}`", "Name one of its values."
-            elif name not in _OWN:
-                yield where, f"`{name}` is no field or fact", "List it under `facts`."
 
     def exported(self) -> dict[str, Any]:
         """All of it as JSON would hold it, for an interpreter that has no more than that.
@@ -607,61 +521,6 @@ def knowledge() -> Knowledge:
     path = ROOT / "board" / "knowledge.yaml"
     name, text = "board/knowledge.yaml", read_text(path)
     return Knowledge(validated(parse_yaml(text, name), TreatmentModel, name, text), name=name)
-
-
-def _fields(state: State) -> dict[str, Fact]:
-    return {**{name: getattr(state, name) for name in _OWN}, **state.facts}
-
-
-def _holds(when: When, fields: Mapping[str, Fact], failed: frozenset[str]) -> bool:
-    for name, wanted in when.items():
-        if name in {"prior_has", "prior_lacks"}:
-            asked = wanted if isinstance(wanted, tuple) else (wanted,)
-            if any(each in failed for each in asked) != (name == "prior_has"):
-                return False
-        elif not _matches(fields.get(name), wanted):
-            return False
-    return True
-
-
-def _matches(value: Fact | None, wanted: Fact | tuple[Fact, ...]) -> bool:
-    """Whether a value is as wanted. A fact that is not told matches only `!value`."""
-    if isinstance(wanted, tuple):
-        return any(_matches(value, each) for each in wanted)
-    if isinstance(wanted, bool) or isinstance(value, bool):
-        return value is wanted
-    word = str(wanted)
-    if word.startswith("!"):
-        return str(value) != word[1:]
-    if found := _AT_LEAST.fullmatch(word):
-        number = _number(value)
-        bound = int(found[2])
-        return number is not None and (number >= bound if found[1] == ">=" else number < bound)
-    if found := _WITHIN.fullmatch(word):
-        number = _number(value)
-        return number is not None and int(found[1]) <= number <= int(found[2])
-    return str(value) == word
-
-
-def _number(value: Fact | None) -> float | None:
-    try:
-        return None if value is None else float(value)
-    except ValueError:
-        return None
-
-
-def _fits(value: Fact, values: str | tuple[Fact, ...]) -> bool:
-    match values:
-        case "number":
-            return value == "unknown" or (
-                isinstance(value, int | float) and not isinstance(value, bool)
-            )
-        case "flag":
-            return isinstance(value, bool)
-        case "text":
-            return isinstance(value, str)
-        case _:
-            return str(value) in {str(each) for each in values}
 
 
 def _operated(state: State, *, none: bool) -> dict[str, str]:

@@ -5,35 +5,24 @@ Synthetic; not reviewed by an oncologist; not for care. All words are data
 of it, what was done because of it, and when.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from collections.abc import Iterable
 
-from chartproof.oncology.dice import Dice, Stream
+from chartproof.oncology.dice import Stream
 from chartproof.oncology.entries import Entry, bulk, cycles, weight
-from chartproof.oncology.knowledge import Knowledge, knowledge
+from chartproof.oncology.knowledge import knowledge
 from chartproof.oncology.packet import END
+from chartproof.oncology.telling import Teller
 from chartproof.oncology.wording import (
-    Phrases,
     filled,
-    phrases,
-    sentence,
     together,
     wrapped,
 )
 from chartproof.records.board import Fact, Size, State, Stratum
 from chartproof.records.phrases import (
-    CancerPhrases,
-    Course,
     History,
-    Operation,
-    Organ,
-    Sex,
-    Surface,
 )
 
 SOURCE = "SYNTHETIC - generated for software testing, not a real patient"
-FIRST = date(2023, 7, 3)
-"""No diagnosis is earlier."""
 _CONSULT, _REVIEW, _NEOADJUVANT = 24, 28, 36
 
 
@@ -62,124 +51,16 @@ def rendered(
     return _Story(state, seed, size, frozenset(strata)).packet(id_)
 
 
-class _Story:
+class _Story(Teller):
     """One packet in the making."""
 
     def __init__(self, state: State, seed: int, size: Size, strata: frozenset[Stratum]) -> None:
-        self.state = state
-        self.seed = seed
+        super().__init__(state, seed, strata)
         self.size: Size = size
-        self.latent = "latent" in strata
-        self.hard = "hard" in strata
-        self.dice = Dice(seed)
-        self.words: Phrases = phrases()
-        self.known: Knowledge = knowledge()
-        self.of: CancerPhrases = self.words.cancers[state.cancer]
         self.entries: list[Entry] = []
-        self.first_day = FIRST + timedelta(days=self.dice.number("diagnosis", 0, 300))
-        self.width = self.dice.number("width", 88, 98)
-        self.hyphens = self.dice.share("hyphens") < 0.3
-        self.sex: Sex = self.dice.pick("sex", self.of.sexes)
-        self.setting = self.known.setting(state) or "localized"
-        self.organ: Organ = self.dice.pick(
-            "organ",
-            [o for o in self.of.organs if self._fits(o)]
-            or [o for o in self.of.organs if self._may_be(o)],
-        )
-        self.diagnosis = self.dice.pick("diagnosis name", self.of.diagnoses)
-        self.operation: Operation = next(o for o in self.of.operations if self._fits(o))
-        self.before: Course | None = next((c for c in self.of.neoadjuvant if self._fits(c)), None)
-
-    def _fits(self, what: Organ | Operation | Course) -> bool:
-        return all(
-            str(self.state.facts.get(name)) == str(wanted) for name, wanted in what.when.items()
-        )
-
-    def _may_be(self, organ: Organ) -> bool:
-        """Whether nothing that the state tells speaks against it."""
-        told = self.state.facts
-        return all(name not in told or told[name] == is_ for name, is_ in organ.when.items())
-
-    # words
-
-    def _fill(self, text: str) -> str:
-        return text.replace("{organ}", together(self.organ.organ))
-
-    def _title(self, text: str) -> str:
-        return self._fill(text).replace("~", " ")
-
-    def _picked(self, name: str, options: Sequence[str]) -> str:
-        return self._fill(self.dice.pick(name, options))
-
-    def _prose(self, *sentences: str) -> tuple[str, ...]:
-        return tuple(wrapped(sentence(sentences), self.width, hyphens=self.hyphens))
 
     def _add(self, day: int, tag: str, title: str, lines: Iterable[str]) -> None:
-        self.entries.append(Entry(day, tag, self._title(title), tuple(lines)))  # type: ignore[arg-type]  # one of the five
-
-    def _clinician(self, place: str) -> str:
-        return f"{together(self.dice.pick(place, self.words.common.clinicians))}~(synthetic)"
-
-    def _surface(self, name: str, value: Fact) -> Surface | None:
-        values = self.words.markers.markers.get(name, {})
-        if str(value) in values:
-            return values[str(value)]
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return values.get("number") if number else None
-
-    def _line(self, name: str) -> str | None:
-        """A fact as a line of a result; None where it is unknown or no result."""
-        facts = self.state.facts
-        if name not in facts:
-            return None
-        told = name
-        for detail in self.known.model.details.get(name, ()):
-            told = detail if detail in facts else told
-        surface = self._surface(told, facts[told])
-        if surface is None or not surface.lab:
-            return None
-        return self.dice.pick(f"{name}/lab", surface.lab).replace("{value}", str(facts[told]))
-
-    def _markers(self, place: str) -> list[str]:
-        """Facts as a sentence of this place names them. A latent result is named nowhere."""
-        facts = self.state.facts
-        told: list[str] = []
-        hidden: set[str] = set()
-        for n, joint in enumerate(self.words.markers.joint):
-            fits = all(facts.get(name) == value for name, value in joint.when.items())
-            if fits and not self.latent and self.dice.share(f"{place}/joint/{n}") < 0.4:
-                told.append(self.dice.pick(f"{place}/joint/{n}/words", joint.prose))
-                hidden |= joint.when.keys()
-        for name in self.of.told:
-            if name in hidden or name not in facts:
-                continue
-            surface = self._surface(name, facts[name])
-            if surface is None or not surface.prose or (self.latent and surface.lab):
-                continue
-            word = self.dice.pick(f"{place}/{name}", surface.prose)
-            told.append(word.replace("{value}", str(facts[name])))
-        return told
-
-    def _stage(self) -> str:
-        """Stage group with T, N and M; empty where the cancer has none."""
-        if not self.of.staged:
-            return ""
-        facts = self.state.facts
-        local = str(facts.get("local_stage", "III" if self.state.M == "M1" else self.state.stage))
-        nodes = self._nodes(local)
-        group = self.words.common.stages[self.state.stage]
-        return f"stage {group} (c{self.of.tumor[local]} c{nodes} c{self.state.M})"
-
-    def _nodes(self, local: str) -> str:
-        told = self.state.facts.get("N")
-        if told == "N0":
-            return "N0"
-        nodes = self.of.nodes[local]
-        return "N1" if told == "N+" and nodes == "N0" else nodes
-
-    def _names(self, prior: Iterable[str]) -> str:
-        as_told = self.words.medications.told_as
-        return ", ".join(together(as_told.get(each, each.replace("_", " "))) for each in prior)
+        self.entries.append(Entry(day, tag, self.title(title), tuple(lines)))  # type: ignore[arg-type]  # one of the five
 
     # the story
 
@@ -215,15 +96,15 @@ class _Story:
         of, common = self.of, self.words.common
         lives = self.dice.pick("lives", common.lives)
         decoy = common.decoys.family[self.state.cancer] if self.hard else ""
-        self._add(-12, "Encounter", "Primary care | Office visit", self._prose(
-            f"Chief complaint: {self._picked('complaint', of.complaints)}", decoy,
+        self._add(-12, "Encounter", "Primary care | Office visit", self.prose(
+            f"Chief complaint: {self.picked('complaint', of.complaints)}", decoy,
             lives, "Plan: imaging and referral.",
         ))  # fmt: skip
         self._add(-12, "Vitals", "Primary care office", self._vitals("first"))
         self._add(-6, "Procedure", self.dice.pick("imaging", of.imaging.titles),
-                  self._prose(self._picked("imaging/body", of.imaging.bodies)))  # fmt: skip
-        self._add(0, "Procedure", self.dice.pick("biopsy", of.biopsies), self._prose(
-            "Complications: none.", f"Pathology: {self._lower(self.diagnosis)}.",
+                  self.prose(self.picked("imaging/body", of.imaging.bodies)))  # fmt: skip
+        self._add(0, "Procedure", self.dice.pick("biopsy", of.biopsies), self.prose(
+            "Complications: none.", f"Pathology: {self.lower(self.diagnosis)}.",
         ))  # fmt: skip
         for extra in of.extras:
             lines = [line.replace("{lvef}", str(self._ejection())) for line in extra.lines]
@@ -239,14 +120,14 @@ class _Story:
         """Pathology, markers, staging, the first consultation and the surgeon's review."""
         common = self.words.common
         self._add(4, "Lab Results", "Pathology, biopsy",
-                  [f"Diagnosis: {self._lower(self.diagnosis)}",
+                  [f"Diagnosis: {self.lower(self.diagnosis)}",
                    self.dice.pick("histology", self.of.histology)])  # fmt: skip
         for panel in self.of.panels:
-            lines = [line for name in panel.facts if (line := self._line(name))]
+            lines = [line for name in panel.facts if (line := self.line(name))]
             if panel.facts and not lines:
                 continue
             lines += [self._serum(line) for line in panel.also]
-            if self.hard and "HER2" in panel.facts and self._line("HER2"):
+            if self.hard and "HER2" in panel.facts and self.line("HER2"):
                 lines.append("Assay note: HER2 positive control slide stained appropriately.")
             title = self.dice.pick(f"panel/{panel.id}", panel.titles)
             self._add(panel.day, "Lab Results", title, lines)
@@ -254,34 +135,34 @@ class _Story:
         at_baseline = self.state.M == "M1" and self.state.metastasis == "baseline"
         found = [f"Primary in the {together(self.organ.organ)}."]
         if self.of.staged:
-            found += self._sites() if at_baseline else [self.dice.pick("clear", common.clear)]
+            found += self.sites() if at_baseline else [self.dice.pick("clear", common.clear)]
         if self.hard and self.state.cancer not in {"glioma", "hepatocellular"}:
             found.append(common.decoys.cyst)
-        self._add(10, "Procedure", self.of.scan, self._prose(*found))
+        self._add(10, "Procedure", self.of.scan, self.prose(*found))
         self._consulted(at_baseline)
 
     def _consulted(self, at_baseline: bool) -> None:
         common = self.words.common
-        markers = ", ".join(self._markers("consult"))
+        markers = ", ".join(self.markers("consult"))
         markers = f", {markers}" if markers else ""
         kind = "metastatic " if at_baseline else ""
-        self._add(_CONSULT, "Encounter", "Medical oncology | New patient consultation", self._prose(
-            f"Assessment: {self._age()}-year-old {self._person()} with {kind}"
-            f"{self._lower(self.diagnosis)} of the {together(self.organ.organ)}{markers}.",
-            f"ECOG {self.state.ECOG}.", *self._comorbid(),
+        self._add(_CONSULT, "Encounter", "Medical oncology | New patient consultation", self.prose(
+            f"Assessment: {self.age()}-year-old {self.person()} with {kind}"
+            f"{self.lower(self.diagnosis)} of the {together(self.organ.organ)}{markers}.",
+            f"ECOG {self.state.ECOG}.", *self.comorbid(),
             "Findings and possible courses were explained; written information given.",
-            f"Seen by {self._clinician('oncologist')}.",
+            f"Seen by {self.clinician('oncologist')}.",
         ))  # fmt: skip
         if self.hard:
             self._add(_CONSULT + 1, "Encounter", "Medical oncology | Addendum",
-                      self._prose(self.dice.pick("note", common.decoys.note),
+                      self.prose(self.dice.pick("note", common.decoys.note),
                                   self.dice.pick("outside", common.decoys.outside)))  # fmt: skip
         if not at_baseline and (self.of.staged or self.state.surgery == "none"):
             resectable = "yes" if self.state.surgery == "resected" else self.state.resectable
             wish = self.operation.wish if resectable == "yes" else ""
             told = common.reviews[resectable] if self.of.staged else ("Images were reviewed.",)
-            self._add(_REVIEW, "Encounter", f"{self.of.surgeon} | Consultation", self._prose(
-                self.dice.pick("review", told), wish, f"Seen by {self._clinician('surgeon')}.",
+            self._add(_REVIEW, "Encounter", f"{self.of.surgeon} | Consultation", self.prose(
+                self.dice.pick("review", told), wish, f"Seen by {self.clinician('surgeon')}.",
             ))  # fmt: skip
 
     def _operated(self) -> int:
@@ -291,17 +172,17 @@ class _Story:
         if given is not None:
             lasts = max(course.cycles * course.every for course in self.of.neoadjuvant)
             day = _NEOADJUVANT + lasts
-            ended = self._date(day - 7)
+            ended = self.date(day - 7)
             for drug in given.drugs:
                 self._add(_NEOADJUVANT, "Medication", drug, [f"Status: completed {ended}"])
             self._cycled("neoadjuvant", _NEOADJUVANT, given.cycles, given.every, given.name)
             self._add(day + 10, "Procedure", f"{self.of.scan}, restaging",
-                      self._prose("Partial response of the primary."
+                      self.prose("Partial response of the primary."
                                   + (" " + self.dice.pick("clear/2", self.words.common.clear))
                                   * self.of.staged))  # fmt: skip
             day += 16
             self._add(day, "Encounter", f"{self.of.surgeon} | Visit after neoadjuvant treatment",
-                      self._prose(f"Neoadjuvant {together(given.name)} completed.",
+                      self.prose(f"Neoadjuvant {together(given.name)} completed.",
                                   "The operation was discussed and is planned."))  # fmt: skip
         if self.state.surgery == "resected":
             day += 20
@@ -312,13 +193,13 @@ class _Story:
     def _cut(self, day: int) -> None:
         """The operation, its pathology, and the visit after it."""
         title = self.dice.pick("operation", self.operation.titles)
-        self._add(day, "Procedure", title, self._prose(
-            f"Indication: {self._lower(self.diagnosis)}.", "Complete macroscopic removal.",
-            f"Surgeon: {self._clinician('operator')}.",
+        self._add(day, "Procedure", title, self.prose(
+            f"Indication: {self.lower(self.diagnosis)}.", "Complete macroscopic removal.",
+            f"Surgeon: {self.clinician('operator')}.",
             f"Blood loss {self.dice.number('blood', 3, 24) * 10} mL. Complications: none.",
         ))  # fmt: skip
         self._add(day + 6, "Lab Results", "Surgical pathology", self._specimen())
-        self._add(day + 14, "Encounter", f"{self.of.surgeon} | Post-operative visit", self._prose(
+        self._add(day + 14, "Encounter", f"{self.of.surgeon} | Post-operative visit", self.prose(
             "Post-op day 14. Incisions healing well.", "Pathology reviewed with the patient.",
             "Plan: back to medical oncology.",
         ))  # fmt: skip
@@ -335,9 +216,9 @@ class _Story:
                 lines.append("Pathologic stage: ypT0 ypN0")
             else:
                 lines += ["Residual tumor in the specimen."] * neo
-                nodes = self._nodes(local)
+                nodes = self.nodes(local)
                 lines.append(f"Pathologic stage: {y}p{self.of.tumor[local]} {y}p{nodes}")
-        again = ", ".join(self._markers("specimen"))
+        again = ", ".join(self.markers("specimen"))
         if again and not self.latent:
             lines += wrapped(f"Repeat markers: {again}.", self.width)
         return lines
@@ -349,12 +230,12 @@ class _Story:
         day += self.dice.number("late", 60, 120)
         late = self.dice.pick("late/words", self.words.common.late)
         self._add(day, "Procedure", "CT chest, abdomen and pelvis with contrast",
-                  self._prose(*self._sites(), late))  # fmt: skip
-        site, proven = self._site_names()[0], self.words.common.proven
+                  self.prose(*self.sites(), late))  # fmt: skip
+        site, proven = self.site_names()[0], self.words.common.proven
         where = {"nodes": "distant lymph node"}.get(site, site)
         self._add(day + 7, "Procedure", f"Image-guided core biopsy, {where}",
-                  self._prose(f"Pathology: metastatic {self._lower(self.diagnosis)}."))  # fmt: skip
-        self._add(day + 14, "Encounter", "Medical oncology | Results visit", self._prose(
+                  self.prose(f"Pathology: metastatic {self.lower(self.diagnosis)}."))  # fmt: skip
+        self._add(day + 14, "Encounter", "Medical oncology | Results visit", self.prose(
             proven.get(site, proven["any"]),
             "Performance status unchanged.",
         ))  # fmt: skip
@@ -367,21 +248,21 @@ class _Story:
             months = self.dice.number(f"line/{n}/months", 3, 6)
             count, every = months, 28
             day = start + months * 28
-            told = self._names(names)
+            told = self.names(names)
             for name in names:
                 titles = self.words.medications.titles.get(
-                    name, (f"{self._names([name])}, per protocol".replace("~", " "),)
+                    name, (f"{self.names([name])}, per protocol".replace("~", " "),)
                 )
                 for title in titles:
                     self._add(start, "Medication", title.replace("{n}", str(count)), [
-                        f"Status: discontinued {self._date(day + 6)}, disease progression on "
+                        f"Status: discontinued {self.date(day + 6)}, disease progression on "
                         "treatment"
                     ])  # fmt: skip
             self._cycled(f"line/{n}", start, count, every, told)
-            self._add(day + 2, "Procedure", f"{self.of.scan}, restaging", self._prose(
+            self._add(day + 2, "Procedure", f"{self.of.scan}, restaging", self.prose(
                 f"Progressive disease{' by RECIST 1.1' * self.of.staged} on {told}.",
             ))  # fmt: skip
-            self._add(day + 6, "Encounter", "Medical oncology | Restaging visit", self._prose(
+            self._add(day + 6, "Encounter", "Medical oncology | Restaging visit", self.prose(
                 f"Disease progression after {months} months of {told}; treatment stopped.",
                 "Performance status unchanged.",
             ))  # fmt: skip
@@ -404,7 +285,7 @@ class _Story:
         )
         if her2 != "negative" or not given & self.known.classes["HER2_TARGETED"]:
             return
-        self._add(day, "Encounter", "Pathology | Central review addendum", self._prose(
+        self._add(day, "Encounter", "Pathology | Central review addendum", self.prose(
             "Receptors re-tested centrally on the original biopsy: HER2-negative (IHC 0, ISH not "
             "amplified).",
             "The outside result on which earlier HER2-targeted drugs were given has been "
@@ -415,14 +296,14 @@ class _Story:
         self._add(board - 4, "Lab Results", "CBC and CMP", self._blood("last"))
         self._add(board, "Vitals", "Medical oncology clinic",
                   [f"{self._vitals('last')[0]} | ECOG {self.state.ECOG}"])  # fmt: skip
-        stage = self._stage()
-        markers = ", ".join(self._markers("referral"))
+        stage = self.stage()
+        markers = ", ".join(self.markers("referral"))
         with_stage = f"{stage} " if stage else ""
-        self._add(board, "Encounter", "Medical oncology | Tumor board referral", self._prose(
-            f"Assessment: {self._age()}-year-old {self._person()} with {with_stage}"
-            f"{self._lower(self.diagnosis)} of the {together(self.organ.organ)}"
+        self._add(board, "Encounter", "Medical oncology | Tumor board referral", self.prose(
+            f"Assessment: {self.age()}-year-old {self.person()} with {with_stage}"
+            f"{self.lower(self.diagnosis)} of the {together(self.organ.organ)}"
             f"{', ' + markers if markers else ''}.",
-            self._status(), *self._comorbid(),
+            self._status(), *self.comorbid(),
             f"ECOG performance status {self.state.ECOG}.",
             f"Question: {self._question()}.",
         ))  # fmt: skip
@@ -440,7 +321,7 @@ class _Story:
             .replace("{neo}", together(self.before.name) if self.before and neo else "treatment")
             .replace("{operation}", together(self.operation.short))
             .replace("{residual}", residuals.get(self.state.residual, ""))
-            .replace("{prior}", self._names(self.state.prior))
+            .replace("{prior}", self.names(self.state.prior))
         )
 
     def _question(self) -> str:
@@ -468,8 +349,8 @@ class _Story:
             "PATIENT DEMOGRAPHICS",
             f"Name: {first} {last} (synthetic)",
             f"MRN: SYN-{self.dice.number('mrn', 4_000_000, 4_999_999)}",
-            f"Year of birth: {self.first_day.year - int(self._age())}",
-            f"Age: {self._age()}",
+            f"Year of birth: {self.first_day.year - int(self.age())}",
+            f"Age: {self.age()}",
             f"Sex: {self.sex}",
             f"Phone: 555-{self.dice.number('phone', 100, 199):04d}",
             f"Facility: {self.dice.pick('facility', common.facilities)}",
@@ -478,30 +359,30 @@ class _Story:
 
     def _conditions(self) -> str:
         common = self.words.common
-        markers = self._markers("condition")
-        stage = self._stage()
+        markers = self.markers("condition")
+        stage = self.stage()
         about = [*([stage[0].upper() + stage[1:]] if stage else []), *markers]
         lines = [
-            f"- {self._date(0)} | {self.diagnosis}, {self.organ.organ} | "
+            f"- {self.date(0)} | {self.diagnosis}, {self.organ.organ} | "
             f"ICD-10 {self.organ.icd10} | active"
         ]
         lines += [
-            f"- {self._date(_CONSULT)} | {part.rstrip(',')} | active"
+            f"- {self.date(_CONSULT)} | {part.rstrip(',')} | active"
             for part in wrapped(", ".join(map(together, about)), 72)
             if part
         ]
         for name, comorbidity in common.comorbid.items():
             if self.state.facts.get(name) is True:
                 lines.append(
-                    f"- {self._date(-400)} | {comorbidity.condition} | "
+                    f"- {self.date(-400)} | {comorbidity.condition} | "
                     f"ICD-10 {comorbidity.icd10} | active"
                 )
         for n, each in enumerate(self._histories()):
             lines.append(
-                f"- {self._date(-700 - 311 * n)} | {each.text} | ICD-10 {each.icd10} | active"
+                f"- {self.date(-700 - 311 * n)} | {each.text} | ICD-10 {each.icd10} | active"
             )
         remote = self.dice.pick("remote", common.remote)
-        lines.append(f"- {self._date(-4800)} | {remote} | resolved")
+        lines.append(f"- {self.date(-4800)} | {remote} | resolved")
         return "\n".join(("CONDITIONS", *lines)).replace("~", " ")
 
     def _histories(self) -> list[History]:
@@ -514,39 +395,6 @@ class _Story:
         return "\n".join(("ALLERGIES", *(f"- {each}" for each in chosen)))
 
     # small things
-
-    def _date(self, day: int) -> str:
-        return (self.first_day + timedelta(days=day)).isoformat()
-
-    def _age(self) -> Fact:
-        return self.state.facts.get("age", self.dice.number("age", 44, 69))
-
-    def _person(self) -> str:
-        return "woman" if self.sex == "Female" else "man"
-
-    def _lower(self, text: str) -> str:
-        return text[0].lower() + text[1:]
-
-    def _comorbid(self) -> list[str]:
-        facts = self.state.facts
-        told = [
-            c.prose for name, c in self.words.common.comorbid.items() if facts.get(name) is True
-        ]
-        return [*told, f"LVEF {facts['LVEF']}%."] if "LVEF" in facts else told
-
-    def _site_names(self) -> list[str]:
-        told = self.state.facts.get("sites")
-        known = self.words.common.sites
-        if isinstance(told, str) and told:
-            return [each.strip() for each in told.split(",")]
-        return [self.dice.pick("site", [s for s in self.of.spreads if s in known] or ["liver"])]
-
-    def _sites(self) -> list[str]:
-        known = self.words.common.sites
-        return [
-            self.dice.pick(f"site/{each}", known.get(each, (f"Multiple {each} metastases.",)))
-            for each in self._site_names()
-        ]
 
     def _serum(self, line: str) -> str:
         return line.replace("{ca}", str(self.dice.number("ca", 40, 900))).replace(
