@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chartproof.interventions.catalogue import Catalogue
     from chartproof.oncology.packet import Block
     from chartproof.records.board import Cancer
-    from chartproof.records.intervention import PacketAudit
+    from chartproof.records.packet_account import PacketAudit
     from chartproof.records.sensitivity import Edition
 
 NOTICE = "Synthetic; not reviewed by an oncologist; not for care."
