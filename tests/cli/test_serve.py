@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chartproof.cli.main import app
-from chartproof.cli.serve import _until_stopped, _write
+from chartproof.cli.serve import _write, until_stopped
 from chartproof.errors import RunError, SpecError
 from chartproof.tools.mcp import ENDING
 
@@ -65,5 +65,5 @@ def test_a_signal_ends_the_wait_and_a_second_is_as_before(number: signal.Signals
         os.kill(os.getpid(), number)
 
     threading.Thread(target=press, daemon=True).start()
-    _until_stopped()
+    until_stopped()
     assert signal.getsignal(number) == before

@@ -19,6 +19,7 @@ from chartproof.cli import (
     cases,
     chart,
     demo,
+    model,
     policy,
     runs,
     scenario,
@@ -97,6 +98,7 @@ app.add_typer(scenario.app, name="scenario")
 app.add_typer(policy.app, name="policy")
 app.add_typer(study.app, name="study")
 app.add_typer(board.app, name="board")
+app.add_typer(model.app, name="model")
 app.command("tool")(chart.tool)
 app.command("serve")(serve.serve)
 app.command("run")(runs.run)

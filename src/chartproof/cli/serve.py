@@ -170,7 +170,7 @@ def _over_http(
             screen.out.print(
                 f"Addresses and tokens are in {file}, for you alone. Ctrl-C ends.", soft_wrap=True
             )
-            _until_stopped()
+            until_stopped()
         finally:
             if file.exists() and file.stat().st_ino == written:
                 file.unlink()  # with the server its tokens are void
@@ -193,7 +193,7 @@ def _write(file: Path, text: str) -> int:
         ) from error
 
 
-def _until_stopped() -> None:
+def until_stopped() -> None:
     """Wait for Ctrl-C, SIGTERM or the end of the terminal; a second one is not waited for."""
     from chartproof.tools.mcp import ENDING
 
