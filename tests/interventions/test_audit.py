@@ -1,10 +1,13 @@
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from chartproof.catalog.read import scenario, scenario_ids
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
 from chartproof.chart.store import Store
+from chartproof.errors import SpecError
 from chartproof.interventions.audit import Audit, audit, changed_facts, implied, offences
 from chartproof.records.edit import Concept, EditFile
 from chartproof.records.label import Evidence, Ruling
@@ -31,6 +34,49 @@ def test_an_edit_that_touches_nothing_is_no_difference(
     )
     assert found.is_noop
     assert found.without_effect == (1,)
+
+
+def test_a_concept_that_the_engine_cannot_read_is_told_with_its_text(
+    store: Store, chart: Chart, tmp_path: Path
+) -> None:
+    edits = [{"kind": "delete", "table": "labevents", "where": {"itemid": 50912}}]
+    with pytest.raises(SpecError, match=r"text `heparin\(\?!-\)` cannot be looked for.*RE2 lacks"):
+        audited(store, chart, tmp_path / "c", edits=edits, concept={"text": "heparin(?!-)"})
+
+
+def test_every_concept_of_the_catalogue_can_be_looked_for() -> None:
+    asked = [
+        twin.concept.text
+        for name in scenario_ids()
+        for twin in scenario(name).twins
+        if twin.concept is not None and twin.concept.text
+    ]
+    assert len(asked) > 30
+    with duckdb.connect() as db:
+        for text in asked:
+            db.execute("select regexp_matches('x', $text, 'i')", {"text": text})
+
+
+def test_heparin_is_looked_for_and_what_heparin_induces_is_not() -> None:
+    (text,) = {
+        twin.concept.text
+        for twin in scenario("hit-4ts").twins
+        if twin.id == "C5" and twin.concept is not None
+    }
+    told = {
+        "heparin": True,
+        "Heparin infusion": True,
+        "heparin drip": True,
+        "heparin, 5000 units": True,
+        "on enoxaparin": True,
+        "heparin-induced thrombocytopenia": False,
+        "heparin dependent antibodies": False,
+        "heparin associated": False,
+    }
+    with duckdb.connect() as db:
+        for words, wanted in told.items():
+            found = db.execute("select regexp_matches(?, ?, 'i')", [words, text]).fetchone()
+            assert found == (wanted,), words
 
 
 def test_what_speaks_of_the_old_fact_elsewhere_is_found(

@@ -12,10 +12,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
+import duckdb
 import yaml
 
 from chartproof.chart.chart import Chart
 from chartproof.chart.schema import tables
+from chartproof.errors import SpecError
 from chartproof.records.edit import Concept, DeleteRows, EditFile, SetRows, Touched
 from chartproof.records.label import Ruling
 from chartproof.records.record import Record
@@ -139,8 +141,10 @@ def residuals(chart: Chart, concept: Concept, touched: Sequence[Touched]) -> tup
                     )
                     if f"${name}" in test or f"${name}" in excerpt
                 }
-                rows = chart.query(
-                    f"select row_ref, {excerpt} as excerpt from {table.name} where {test}", params
+                rows = _asked(
+                    chart,
+                    f"select row_ref, {excerpt} as excerpt from {table.name} where {test}",
+                    params,
                 )
                 found += [
                     Residual(ref=row["row_ref"], column=column, text=row["excerpt"] or "")
@@ -148,6 +152,22 @@ def residuals(chart: Chart, concept: Concept, touched: Sequence[Touched]) -> tup
                     if prose or row["row_ref"] not in own
                 ]
     return tuple(found)
+
+
+def _asked(chart: Chart, sql: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows that a concept finds.
+
+    Raises:
+        SpecError: Its text is no expression that the store's engine reads.
+    """
+    try:
+        return chart.query(sql, params)
+    except duckdb.InvalidInputException as error:
+        raise SpecError(
+            f"The concept's text `{params.get('text')}` cannot be looked for: "
+            f"{str(error).splitlines()[0]}.",
+            remedy="Write it without what RE2 lacks: `(?!`, `(?=`, `(?<` and back references.",
+        ) from error
 
 
 def implied(file: EditFile) -> Concept:
