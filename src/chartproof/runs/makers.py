@@ -17,7 +17,11 @@ from chartproof.records.system import AnySystem, ScriptedSystem
 from chartproof.runs.confinement import UNCONFINED, Confinement
 from chartproof.runs.systems import Program, Scripted, System
 
-_MAKERS: dict[str, str] = {}
+_MAKERS: dict[str, str] = {
+    **dict.fromkeys(
+        ("claude_code", "codex", "gemini_cli", "opencode"), "chartproof.runs.agents.cli"
+    ),
+}
 """Kind → the module whose `make(entry, means)` builds it."""
 
 
@@ -76,7 +80,11 @@ class Makers:
             if isinstance(entry, ScriptedSystem):
                 self.program.check(entry.habit or name)
             else:
-                _maker(entry.kind)
+                self._modelled(entry)
+
+    def _modelled(self, entry: AnySystem) -> System:
+        assert self.means is not None, "systems of models need means"
+        return _maker(entry.kind)(entry, self.means)
 
     def _entry(self, name: str) -> AnySystem:
         return self.entries.get(name) or ScriptedSystem(name=name)
@@ -91,8 +99,7 @@ class Makers:
         entry = self._entry(name)
         if isinstance(entry, ScriptedSystem):
             return Scripted(name, copied(), self.confinement, habit=entry.habit or name)
-        assert self.means is not None, "systems of models need means"
-        return _maker(entry.kind)(entry, self.means)
+        return self._modelled(entry)
 
 
 def _maker(kind: str) -> Make:

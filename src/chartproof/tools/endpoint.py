@@ -31,8 +31,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from chartproof.errors import RunError
-from chartproof.tools.gateway import Gateway
-from chartproof.tools.mcp import GRACE, Failed, Served, whole
+from chartproof.tools.mcp import GRACE, Answering, Failed, Served, whole
 
 PATH = "/mcp"
 LARGEST = 1 << 20
@@ -153,7 +152,7 @@ class Endpoint:
             if self._path is not None:
                 self._path.unlink(missing_ok=True)
 
-    def add(self, gateway: Gateway, failed: Failed) -> str:
+    def add(self, gateway: Answering, failed: Failed) -> str:
         """Serve a run, and return the token that leads to it. It is told nowhere else.
 
         Args:

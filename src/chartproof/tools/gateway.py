@@ -107,6 +107,14 @@ class Door(ABC):
     def specs(self) -> list[dict[str, Any]]:
         """Every tool with its description and the JSON schema of its arguments."""
 
+    def waits(self, name: str) -> bool:  # noqa: ARG002  of most doors none does
+        """Whether a tool leaves its work to another process, and may take seconds."""
+        return False
+
+    def close(self) -> None:
+        """Answer no more calls; from any thread."""
+        self._closed = True
+
     @abstractmethod
     def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
         """The answer to one call."""
@@ -182,7 +190,7 @@ class Gateway(Door):
 
         A call in flight ends unanswered and leaves no event.
         """
-        self._closed = True
+        super().close()
         self._sources["sql"].close()
         if self._shell is not None:
             self._shell.close()

@@ -49,6 +49,8 @@ class Limits:
         seconds: Processor time of one process.
         file: Bytes of one file.
         open_files: Open files of one process.
+        reserves: Whether programs reserve far more address space than they use, as those do that
+            compile as they run: then only what they hold is bounded.
     """
 
     memory: int = 1 << 30
@@ -56,6 +58,7 @@ class Limits:
     seconds: int = 25
     file: int = 32 << 20
     open_files: int = 256
+    reserves: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Jail:
         directory: Where the program starts.
         proc: Whether `/proc` is there. It shows where on the machine `shared` lies.
         sockets: Kinds of socket that may be made; none reaches beyond the jail but a shared one.
+        calls: System calls that may be made beside those of `syscalls.txt`.
     """
 
     shared: Mapping[str, Path]
@@ -81,6 +85,7 @@ class Jail:
     directory: str = "/tmp"
     proc: bool = False
     sockets: tuple[int, ...] = (socket.AF_UNIX,)
+    calls: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
     def arguments(
@@ -180,7 +185,7 @@ def jailed(
         held.callback(group.close)
         told, tell = pipe(held)
         wait, go = pipe(held)
-        filter_ = _content(held, program(jail.sockets))
+        filter_ = _content(held, program(jail.sockets, calls=jail.calls))
         files = {path: _content(held, content) for path, content in jail.given.items()}
         arguments = jail.arguments(files, filter_=filter_, told=tell.fileno(), wait=wait.fileno())
         try:
@@ -314,7 +319,7 @@ def _limited(limits: Limits) -> list[str]:
     """What bounds each process. Their number is bounded within, where no other is counted."""
     return [
         _program("prlimit", "util-linux"),
-        f"--as={limits.memory}",
+        *(() if limits.reserves else (f"--as={limits.memory}",)),
         f"--cpu={limits.seconds}",
         f"--fsize={limits.file}",
         f"--nofile={limits.open_files}",

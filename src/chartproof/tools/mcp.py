@@ -8,9 +8,9 @@ in the order in which they came; each is on the trace before its client sees a w
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -28,7 +28,6 @@ from mcp.types import (
 )
 from mcp.types import Tool as Listed
 
-from chartproof.tools.gateway import Gateway
 from chartproof.tools.render import sound
 from chartproof.tools.stdio import Lines, Messages, claimed
 
@@ -47,7 +46,27 @@ _OVER = "This run has ended; no tool answers any more."
 
 
 Failed = Callable[[Exception], None]
-"""Told once, from a thread, what ended a run before it was stopped: never the agent's fault."""
+"""Told once, from a thread, what ended a run before it was stopped."""
+
+
+class Answering(Protocol):
+    """What a run is served from: a door, or what stands before one."""
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Every tool with its description and the JSON schema of its arguments."""
+        ...
+
+    def waits(self, name: str) -> bool:
+        """Whether a tool leaves its work to another process, and may take seconds."""
+        ...
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Answer one call with text."""
+        ...
+
+    def close(self) -> None:
+        """Answer no more calls; from any thread."""
+        ...
 
 
 class Served:
@@ -60,7 +79,7 @@ class Served:
             answered in it: a thread would have to be waited for.
     """
 
-    def __init__(self, gateway: Gateway, failed: Failed, *, alone: bool = False) -> None:
+    def __init__(self, gateway: Answering, failed: Failed, *, alone: bool = False) -> None:
         self.gateway = gateway
         self._failed = failed
         self._alone = alone
@@ -140,7 +159,7 @@ class Served:
             return None
 
 
-def over_stdio(gateway: Gateway, failed: Failed) -> None:
+def over_stdio(gateway: Answering, failed: Failed) -> None:
     """Serve one run to the process that started this one, until it closes stdin or a signal comes.
 
     Standard output belongs to the protocol meanwhile. Ctrl-C and SIGTERM end the call in flight.
@@ -149,7 +168,7 @@ def over_stdio(gateway: Gateway, failed: Failed) -> None:
     anyio.run(_stdio, gateway, failed)
 
 
-async def _stdio(gateway: Gateway, failed: Failed) -> None:
+async def _stdio(gateway: Answering, failed: Failed) -> None:
     served = Served(gateway, failed, alone=True)
     server = served.server()
     with claimed() as descriptor, closing(Messages(descriptor)) as messages:

@@ -29,12 +29,15 @@ def allowed() -> tuple[str, ...]:
 
 
 @cache
-def program(families: tuple[int, ...] = (socket.AF_UNIX,), machine: str = "") -> bytes:
+def program(
+    families: tuple[int, ...] = (socket.AF_UNIX,), machine: str = "", *, calls: tuple[str, ...] = ()
+) -> bytes:
     """The filter as the kernel takes it.
 
     Args:
         families: Kinds of socket that may be made, as `socket.AF_UNIX`.
         machine: Kind of machine; none is this one.
+        calls: Allowed beside what `syscalls.txt` names.
 
     Raises:
         RunError: libseccomp or its Python door is missing, or the machine is of another kind.
@@ -51,7 +54,7 @@ def program(families: tuple[int, ...] = (socket.AF_UNIX,), machine: str = "") ->
     if there != here:
         made.add_arch(there)
         made.remove_arch(here)
-    for name in allowed():
+    for name in (*allowed(), *calls):
         number = seccomp.resolve_syscall(here, name)
         if number != _UNKNOWN:  # as where libseccomp is older than the call
             made.add_rule(seccomp.ALLOW, number)
