@@ -21,6 +21,6 @@ def test_a_name_that_is_none_is_an_attribute_error() -> None:
 def test_opening_a_chart_loads_no_statistics() -> None:
     code = (
         "import sys; from chartproof import api; api.open_case; "
-        "sys.exit('scipy' in sys.modules or 'chartproof.leaderboards.board' in sys.modules)"
+        "sys.exit('scipy' in sys.modules or 'chartproof.leaderboards.audit' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

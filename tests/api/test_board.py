@@ -17,8 +17,9 @@ from board.reading import Words
 from board.talk import Talk
 from board.treatment import Treatment
 from chartproof.api import board, board_arms
-from chartproof.api.board import Scores, board_tables, score_board, tasks
+from chartproof.api.board import tasks
 from chartproof.api.board_arms import Told
+from chartproof.api.board_scores import Scores, board_tables, score_board
 from chartproof.errors import ChartproofError, JudgeError, RunError, SpecError
 from chartproof.interventions import lock as locks
 from chartproof.interventions.catalogue import catalogue

@@ -10,7 +10,7 @@ from statsmodels.stats.contingency_tables import mcnemar as theirs
 from tests.metrics.conftest import make_run
 
 from chartproof.metrics import counterfactual as pairing
-from chartproof.metrics.counterfactual import Pair
+from chartproof.metrics.counterfactual import RunPair
 from chartproof.records.scored import Scored
 from chartproof.records.verdict import Verdict
 
@@ -30,7 +30,7 @@ def pair(
     ]
 
 
-def scored(*runs: list[Scored]) -> tuple[Pair, ...]:
+def scored(*runs: list[Scored]) -> tuple[RunPair, ...]:
     return pairing.pairs([run for each in runs for run in each]).scored
 
 
@@ -121,7 +121,7 @@ PAIR = st.tuples(
 def test_the_rules_own_answer_is_all_a_constant_nothing_and_strict_never_above_either(
     drawn: list[tuple[tuple[str, str], tuple[str | None, str | None]]],
 ) -> None:
-    def runs(answer: int | None) -> tuple[Pair, ...]:
+    def runs(answer: int | None) -> tuple[RunPair, ...]:
         return scored(
             *(
                 pair(
@@ -164,7 +164,7 @@ def test_moving_is_the_recall_of_scikit_learn_1_on_having_to_move(
 
 
 def test_two_systems_on_shared_pairs_are_compared_as_statsmodels_0_14_does() -> None:
-    def runs(system: str, right: int) -> tuple[Pair, ...]:
+    def runs(system: str, right: int) -> tuple[RunPair, ...]:
         return scored(
             *(
                 pair(("yes", "no"), ("yes", "no" if n < right else "yes"), f"c{n}", system=system)

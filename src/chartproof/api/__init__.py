@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from chartproof.api.timeline import timeline  # at once: a module has the same name
 
 if TYPE_CHECKING:
-    from chartproof.api.board import board_tables, read_board_study, run_board, score_board
+    from chartproof.api.board import read_board_study, run_board
+    from chartproof.api.board_scores import board_tables, score_board
     from chartproof.api.charts import Opened, call_tool, open_case, shell
     from chartproof.api.corpora import add_policy, corpus_of
     from chartproof.api.serving import Session, serve_case
@@ -83,7 +84,8 @@ __all__ = [
 ]
 
 _WHERE = {
-    "chartproof.api.board": ("board_tables", "read_board_study", "run_board", "score_board"),
+    "chartproof.api.board": ("read_board_study", "run_board"),
+    "chartproof.api.board_scores": ("board_tables", "score_board"),
     "chartproof.api.charts": ("Opened", "call_tool", "open_case", "shell"),
     "chartproof.api.serving": ("Session", "serve_case"),
     "chartproof.api.corpora": ("add_policy", "corpus_of"),

@@ -41,7 +41,7 @@ from chartproof.errors import SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.labels import counterfactuals, reference
 from chartproof.leaderboards import contrasts
-from chartproof.leaderboards.board import tables as board
+from chartproof.leaderboards.audit import tables as leaderboards
 from chartproof.records.case import FACTUAL, Anchor, Case, CaseSet
 from chartproof.records.cell import CellInfo
 from chartproof.records.label import Label
@@ -404,7 +404,7 @@ def _board(home: Path, study: str, found: Iterable[Graded]) -> list[Table]:
         if run.arm == FACTUAL:
             by_system.setdefault(run.system, []).append(run)
     named = read_named(home / "runs" / study)
-    return [*board(scored, twins=twins), *contrasts.named(by_system, named)]
+    return [*leaderboards(scored, twins=twins), *contrasts.named(by_system, named)]
 
 
 def write_site(

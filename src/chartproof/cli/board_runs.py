@@ -59,11 +59,11 @@ def grade(study: Study) -> None:
     """Score the runs of a study by rule, and keep the scores beside the traces."""
     from collections import Counter
 
-    from chartproof.api import board
+    from chartproof.api import board, board_scores
 
     asked = board.read_board_study(study)
     with screen.progress("Score") as progress:
-        found = board.score_board(study.parent, asked, progress=progress)
+        found = board_scores.score_board(study.parent, asked, progress=progress)
     counts = Counter(
         (pair.change, pair.unscored or "scored" if pair.change == "active" else "compared")
         for pair in found.pairs
@@ -97,15 +97,15 @@ def printed(
     home: Path, asked: "BoardStudy", *, csv: Path | None, svg: Path | None, every: bool
 ) -> None:
     """Score the runs of a study; print its tables, and write those and its figures on demand."""
-    from chartproof.api import board
+    from chartproof.api import board, board_scores
     from chartproof.leaderboards.csv import text
     from chartproof.leaderboards.figures import figures
     from chartproof.leaderboards.terminal import show
     from chartproof.records.board_study import UNREGISTERED
 
     with screen.progress("Score") as progress:
-        found = board.score_board(home, asked, progress=progress)
-    tables = board.board_tables(found)
+        found = board_scores.score_board(home, asked, progress=progress)
+    tables = board_scores.board_tables(found)
     for table in tables if every else tables[:3]:
         screen.out.print(show(table))
     mark = f".{UNREGISTERED}" if found.unregistered else ""

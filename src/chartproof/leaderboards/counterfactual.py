@@ -6,7 +6,7 @@ from itertools import combinations
 from chartproof.leaderboards import cells
 from chartproof.leaderboards.grids import contrasts
 from chartproof.metrics import counterfactual as pairing
-from chartproof.metrics.counterfactual import Pair, Pairs
+from chartproof.metrics.counterfactual import Pairs, RunPair
 from chartproof.metrics.interval import DRAWS
 from chartproof.metrics.rate import Rate
 from chartproof.records.case import POLICY, TWIN
@@ -145,7 +145,7 @@ def _left_out(every: Collection[Pairs]) -> tuple[str, ...]:
     return tuple(f"{n} runs on edited charts {why}: in no pair." for n, why in told if n)
 
 
-def _paired(scored: Mapping[str, Sequence[Pair]]) -> Table:
+def _paired(scored: Mapping[str, Sequence[RunPair]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for system, pairs in scored.items():
         for name, flips in (("flip", True), ("hold", False)):
@@ -163,15 +163,15 @@ def _paired(scored: Mapping[str, Sequence[Pair]]) -> Table:
     )
 
 
-def _by_scenario(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    found: dict[str, list[Pair]] = {}
+def _by_scenario(pairs: Sequence[RunPair]) -> dict[str, list[RunPair]]:
+    found: dict[str, list[RunPair]] = {}
     for pair in pairs:
         found.setdefault(pair.twin.scenario, []).append(pair)
     return found
 
 
 def _split(
-    parts: Mapping[str, Mapping[str, Sequence[Pair]]],
+    parts: Mapping[str, Mapping[str, Sequence[RunPair]]],
     id_: str,
     title: str,
     what: str,
@@ -206,7 +206,7 @@ def _split(
 
 
 def _whole(
-    scored: Mapping[str, Sequence[Pair]], residual: set[tuple[str, str]], *, draws: int
+    scored: Mapping[str, Sequence[RunPair]], residual: set[tuple[str, str]], *, draws: int
 ) -> Table:
     """The headline with and without pairs whose chart still speaks of what was edited."""
     rows: list[tuple[Cell, ...]] = []
@@ -235,7 +235,7 @@ def _whole(
     )
 
 
-def _compared(scored: Mapping[str, Sequence[Pair]]) -> Table:
+def _compared(scored: Mapping[str, Sequence[RunPair]]) -> Table:
     return contrasts(
         [pairing.compare(scored[a], scored[b]) for a, b in combinations(scored, 2)],
         id_="counterfactual-pairs",

@@ -6,7 +6,7 @@ from itertools import combinations
 from chartproof.leaderboards import cells
 from chartproof.leaderboards.systems import BySystem
 from chartproof.metrics.interval import DRAWS
-from chartproof.metrics.paired import Pair, compare, holm
+from chartproof.metrics.paired import Comparison, compare, holm
 from chartproof.metrics.rate import (
     GROUNDING_SCOREABLE,
     REPORT_PRESENT,
@@ -156,7 +156,7 @@ def pairs(by_system: BySystem) -> Table:
     )
 
 
-def contrasts(found: Sequence[Pair], *, id_: str, title: str, population: str) -> Table:
+def contrasts(found: Sequence[Comparison], *, id_: str, title: str, population: str) -> Table:
     """Paired comparisons of systems, adjusted for how many of them the table makes."""
     adjusted = holm([pair.p for pair in found])
     return Table(

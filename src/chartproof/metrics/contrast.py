@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from chartproof.metrics.interval import DRAWS, SEED, Matrix, bca
-from chartproof.metrics.paired import Pair, mcnemar
+from chartproof.metrics.paired import Comparison, mcnemar
 from chartproof.metrics.rate import Interval, referenced
 from chartproof.records.scored import Scored
 
@@ -31,7 +31,7 @@ class Contrasted:
         ratios: How many cases have both.
     """
 
-    pair: Pair
+    pair: Comparison
     cases: tuple[tuple[float, float, int], ...]
     token_ratio: float | None
     ratios: int
@@ -62,7 +62,7 @@ class Contrasted:
 def contrast(
     first: Sequence[Scored], second: Sequence[Scored], metric: Metric = "accuracy"
 ) -> Contrasted:
-    """Pair the runs of two systems on shared case, arm and attempt."""
+    """Comparison the runs of two systems on shared case, arm and attempt."""
     a, b = ({_key(run): run for run in referenced(runs)} for runs in (first, second))
     shared = [key for key in a if key in b and _counted(a[key], metric)]
     hits = [(_hit(a[key], metric), _hit(b[key], metric)) for key in shared]
@@ -72,7 +72,7 @@ def contrast(
         sums[case] = (x + one, y + other, of + 1)
     ratios = _ratios([(key[0], a[key], b[key]) for key in shared])
     return Contrasted(
-        pair=Pair(
+        pair=Comparison(
             first=first[0].system if first else "",
             second=second[0].system if second else "",
             both=hits.count((True, True)),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chartproof.metrics.interval import DRAWS, SEED, Matrix, bca
-from chartproof.metrics.paired import Pair as Compared
+from chartproof.metrics.paired import Comparison
 from chartproof.metrics.rate import Interval, Part, Rate
 from chartproof.records.case import FACTUAL
 from chartproof.records.scored import Scored
@@ -25,7 +25,7 @@ PAIRS = "scored pairs"
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RunPair:
     """A case as it stands and a counterfactual of it, answered by one system in one attempt.
 
     Attributes:
@@ -74,7 +74,7 @@ class Pairs:
         pending: One of the two has no reference.
     """
 
-    scored: tuple[Pair, ...]
+    scored: tuple[RunPair, ...]
     alone: int = 0
     infrastructure: int = 0
     pending: int = 0
@@ -98,7 +98,7 @@ def pairs(runs: Sequence[Scored], arms: Callable[[Scored], bool] = lambda _: Tru
         arms: Which runs on other arms are counterfactual at all.
     """
     factual = {(r.system, r.case, r.attempt): r for r in runs if r.arm == FACTUAL}
-    found: list[Pair] = []
+    found: list[RunPair] = []
     alone = infrastructure = pending = 0
     for run in runs:
         if run.arm == FACTUAL or not arms(run):
@@ -111,11 +111,11 @@ def pairs(runs: Sequence[Scored], arms: Callable[[Scored], bool] = lambda _: Tru
         elif run.reference is None or first.reference is None:
             pending += 1
         else:
-            found.append(Pair(first, run))
+            found.append(RunPair(first, run))
     return Pairs(tuple(found), alone, infrastructure, pending)
 
 
-def flip_score(found: Sequence[Pair]) -> Rate:
+def flip_score(found: Sequence[RunPair]) -> Rate:
     """Of must-flip pairs, the share whose verdict moved, and to the recomputed one.
 
     Whoever gives the same verdict to both scores 0, right as one of the two may be.
@@ -123,17 +123,17 @@ def flip_score(found: Sequence[Pair]) -> Rate:
     return _rate(_flips(found), lambda pair: pair.moved and pair.twin.correct, MUST_FLIP)
 
 
-def hold_score(found: Sequence[Pair]) -> Rate:
+def hold_score(found: Sequence[RunPair]) -> Rate:
     """Of must-hold pairs, the share whose verdict was right and stayed so."""
     return _rate(_holds(found), lambda pair: pair.strict, MUST_HOLD)
 
 
-def moved_at_all(found: Sequence[Pair]) -> Rate:
+def moved_at_all(found: Sequence[RunPair]) -> Rate:
     """Of must-flip pairs, the share whose verdict moved, wherever to."""
     return _rate(_flips(found), lambda pair: pair.moved, MUST_FLIP)
 
 
-def specificity(found: Sequence[Pair]) -> Rate:
+def specificity(found: Sequence[RunPair]) -> Rate:
     """Of must-hold pairs, the share whose two verdicts are the same, right or wrong.
 
     A verdict that cannot be read is no verdict that held.
@@ -141,17 +141,17 @@ def specificity(found: Sequence[Pair]) -> Rate:
     return _rate(_holds(found), lambda pair: pair.read and not pair.moved, MUST_HOLD)
 
 
-def strict_score(found: Sequence[Pair]) -> Rate:
+def strict_score(found: Sequence[RunPair]) -> Rate:
     """Of all pairs, the share whose two verdicts are both right."""
     return _rate(found, lambda pair: pair.strict, PAIRS)
 
 
-def graded_score(found: Sequence[Pair]) -> Rate:
-    """Mean over all pairs of 1, ½ and 0; see `Pair.graded`."""
+def graded_score(found: Sequence[RunPair]) -> Rate:
+    """Mean over all pairs of 1, ½ and 0; see `RunPair.graded`."""
     return _rate(found, lambda pair: pair.graded, PAIRS)
 
 
-def balanced(found: Sequence[Pair]) -> float | None:
+def balanced(found: Sequence[RunPair]) -> float | None:
     """Harmonic mean of flip score and hold score; None unless there are pairs of both sorts.
 
     Sensitivity without specificity is noise: a system that always moves, and one that never does,
@@ -164,7 +164,7 @@ def balanced(found: Sequence[Pair]) -> float | None:
 
 
 def balanced_interval(
-    found: Sequence[Pair], *, draws: int = DRAWS, seed: int = SEED
+    found: Sequence[RunPair], *, draws: int = DRAWS, seed: int = SEED
 ) -> Interval | None:
     """BCa interval of `balanced` over cases. None where a draw may lack pairs of one sort."""
     cases = sorted({pair.twin.case for pair in found})
@@ -195,7 +195,7 @@ class Paired:
     neither: int
 
 
-def paired(found: Sequence[Pair]) -> Paired:
+def paired(found: Sequence[RunPair]) -> Paired:
     """The plain table: right or wrong on the record as it stands, right or wrong on the other."""
     counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
     for pair in found:
@@ -208,13 +208,13 @@ def paired(found: Sequence[Pair]) -> Paired:
     )
 
 
-def compare(first: Sequence[Pair], second: Sequence[Pair]) -> Compared:
+def compare(first: Sequence[RunPair], second: Sequence[RunPair]) -> Comparison:
     """Two systems on the pairs that both have, by who was right on both arms; McNemar's table."""
     a, b = ({_key(pair): pair for pair in each} for each in (first, second))
     counts = {(x, y): 0 for x in (True, False) for y in (True, False)}
     for key in a.keys() & b.keys():
         counts[a[key].strict, b[key].strict] += 1
-    return Compared(
+    return Comparison(
         first=first[0].twin.system if first else "",
         second=second[0].twin.system if second else "",
         both=counts[True, True],
@@ -225,34 +225,34 @@ def compare(first: Sequence[Pair], second: Sequence[Pair]) -> Compared:
 
 
 def by_kind(
-    found: Sequence[Pair], kinds: Mapping[tuple[str, str], Sequence[str]]
-) -> dict[str, list[Pair]]:
+    found: Sequence[RunPair], kinds: Mapping[tuple[str, str], Sequence[str]]
+) -> dict[str, list[RunPair]]:
     """Pairs by what was altered. Whoever alters several streams counts in each of them.
 
     Args:
         found: The pairs.
         kinds: Case and arm → the streams that its edits touched.
     """
-    sorted_out: dict[str, list[Pair]] = {}
+    sorted_out: dict[str, list[RunPair]] = {}
     for pair in found:
         for kind in kinds.get((pair.twin.case, pair.twin.arm), ()):
             sorted_out.setdefault(kind, []).append(pair)
     return dict(sorted(sorted_out.items()))
 
 
-def _key(pair: Pair) -> tuple[str, str, int]:
+def _key(pair: RunPair) -> tuple[str, str, int]:
     return pair.twin.case, pair.twin.arm, pair.twin.attempt
 
 
-def _flips(found: Sequence[Pair]) -> list[Pair]:
+def _flips(found: Sequence[RunPair]) -> list[RunPair]:
     return [pair for pair in found if pair.must_flip]
 
 
-def _holds(found: Sequence[Pair]) -> list[Pair]:
+def _holds(found: Sequence[RunPair]) -> list[RunPair]:
     return [pair for pair in found if not pair.must_flip]
 
 
-def _rate(found: Sequence[Pair], measure: Callable[[Pair], float], population: str) -> Rate:
+def _rate(found: Sequence[RunPair], measure: Callable[[RunPair], float], population: str) -> Rate:
     """A rate over pairs, those of one case together."""
     sums: dict[str, tuple[float, int]] = {}
     for pair in found:

@@ -10,7 +10,7 @@ from chartproof.records.scored import Scored
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Comparison:
     """Shared runs (case × attempt) of two systems by who was right."""
 
     first: str
@@ -26,8 +26,8 @@ class Pair:
         return mcnemar(self.only_first, self.only_second)
 
 
-def compare(first: Sequence[Scored], second: Sequence[Scored]) -> Pair:
-    """Pair the runs of two systems on shared case, arm and attempt."""
+def compare(first: Sequence[Scored], second: Sequence[Scored]) -> Comparison:
+    """Comparison the runs of two systems on shared case, arm and attempt."""
     a, b = (
         {(run.case, run.arm, run.attempt): run for run in referenced(runs)}
         for runs in (first, second)
@@ -35,7 +35,7 @@ def compare(first: Sequence[Scored], second: Sequence[Scored]) -> Pair:
     counts = {(x, y): 0 for x in (True, False) for y in (True, False)}
     for key in a.keys() & b.keys():
         counts[a[key].correct, b[key].correct] += 1
-    return Pair(
+    return Comparison(
         first=first[0].system if first else "",
         second=second[0].system if second else "",
         both=counts[True, True],

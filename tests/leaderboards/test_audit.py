@@ -11,7 +11,7 @@ from rich.console import Console
 
 from chartproof.leaderboards import csv as sheet
 from chartproof.leaderboards import html, latex, terminal
-from chartproof.leaderboards.board import ranked, tables
+from chartproof.leaderboards.audit import ranked, tables
 from chartproof.records.scored import Scored
 from chartproof.records.table import Cell, Table
 from chartproof.records.verdict import Verdict

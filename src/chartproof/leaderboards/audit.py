@@ -1,4 +1,4 @@
-"""All tables of a study."""
+"""All tables of an audit study, the leaderboard first."""
 
 from collections.abc import Sequence
 
