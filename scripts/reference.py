@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from chartproof import api
 from chartproof.catalog.intervention_files import read_interventions, read_ladders, read_placebos
 from chartproof.catalog.read import policies, scenario, scenario_ids
 from chartproof.cli.main import app
+from chartproof.records import edit, recipe
+from chartproof.records import scenario as spec
+from chartproof.rules import engine, formulas
 
 ROOT = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py; change the code, not this page. -->\n\n"
@@ -208,7 +213,71 @@ def interventions() -> str:
     return "".join(parts)
 
 
+def forms() -> str:
+    """What stands in recipes, edits and `facts.sql`, from the records and the engine."""
+    parts = [
+        "# Forms of recipes, edits and facts.sql\n\nFor whoever [writes a scenario]"
+        "(../how-to/write-a-scenario.md). Unknown keys are errors; what has no default must be given.\n"
+    ]
+    for title, kinds in (
+        ("Edits", (edit.SetRows, edit.DeleteRows, edit.InsertRows, edit.ReplaceText, edit.Span,
+                   edit.Concept, edit.EditFile)),
+        ("Recipes", (recipe.Recipes, recipe.Recipe, recipe.Block, recipe.Needs, recipe.Draw,
+                     recipe.Medication, recipe.Exam, recipe.Say, recipe.Sentence)),
+        ("Twins", (spec.Twin, spec.PolicyTwin)),
+    ):  # fmt: skip
+        parts.append(f"\n## {title}\n")
+        if title == "Edits":
+            parts.append(f"\n{CELLS}\n")
+        parts += [_form(kind) for kind in kinds]
+    told = (inspect.getdoc(engine) or "").partition("How to write `facts.sql`")[2]
+    told = (
+        told.partition(
+            "\n",
+        )[2]
+        .partition("\n")[2]
+        .partition("Which references stay pending")[0]
+    )
+    parts.append(f"\n## facts.sql\n\n{told.strip()}\n\n### Macros\n")
+    for about, call in formulas.told().values():
+        parts.append(f"\n- `{call}`: {about}")
+    return "".join(parts) + "\n"
+
+
+CELLS = (
+    "A cell is a plain value, or a text that begins with `=`: a DuckDB expression in which bare "
+    "names are columns of the row and `$name` is an anchor, a draw or a fact of the case "
+    "(`= $admittime + interval 5 hour`, `= valuenum * 2`). `where` holds for each column a cell, a "
+    "list of cells (`%` is a wildcard in text) or a span; all must hold. Its key `=` holds a "
+    "predicate over the row's columns."
+)
+
+
+def _form(kind: type[BaseModel]) -> str:
+    """One record: what it is, and its keys with types and defaults."""
+    about, _, keys = (inspect.getdoc(kind) or "").partition("\n\nAttributes:\n")
+    meant = re.sub(r"\n {8,}", " ", keys)
+    listed = re.sub(r"^ {4}([\w, ]+): ", r"- `\1`: ", meant, flags=re.MULTILINE)
+    lines = [f"\n### {kind.__name__}\n\n{about.strip()}\n\n"]
+    lines += [f"{listed.strip()}\n\n"] if listed.strip() else []
+    lines.append("| key | default |\n|---|---|\n")
+    for name, each in kind.model_fields.items():
+        default = "must be given" if each.is_required() else f"`{_default(each)}`"
+        lines.append(f"| `{each.alias or name}` | {default} |\n")
+    return "".join(lines)
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(value, BaseModel):
+        return "its defaults"
+    return {"()": "[]", "None": "null", "True": "true", "False": "false"}.get(
+        str(value), str(value)
+    )
+
+
 PAGES = {
+    "forms": forms,
     "commands": commands,
     "scenarios": scenarios,
     "python": python,

@@ -19,7 +19,7 @@ def script() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["commands", "scenarios", "python", "interventions"])
+@pytest.mark.parametrize("name", ["commands", "scenarios", "python", "interventions", "forms"])
 def test_a_generated_page_is_up_to_date(name: str) -> None:
     made = script()
     written = (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """Clinicians are given a pack, and what they write comes back by line."""
 
 import csv
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,9 @@ def test_an_empty_form_is_told(tmp_path: Path) -> None:
     pack(folders(IDS), tmp_path / "pack")
     with pytest.raises(SpecError, match="holds no filled line"):
         read_reviews(tmp_path / "pack" / FORM)
+
+
+def test_a_pipe_for_a_form_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FORM)
+    with pytest.raises(SpecError, match="is no regular file"):
+        read_reviews(tmp_path / FORM)

@@ -1,5 +1,6 @@
 """The twins of a scenario over the cases of a home: each gives what it declares, or is named."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from chartproof.cases.build import load
 from chartproof.catalog.read import ScenarioFolder, scenario
 from chartproof.errors import SpecError
 from chartproof.labels import reference
+from chartproof.records.edit import Concept
 from chartproof.records.table import Table
 from chartproof.records.verdict import Verdict
 
@@ -96,3 +98,11 @@ def test_a_policy_twin_whose_words_are_not_there_is_refused(few: Path) -> None:
     elsewhere = RAISED.model_copy(update={"edition": "ash-hit-2018"})
     with pytest.raises(SpecError, match="does not stand there"):
         recomputed(few, with_twins((), (elsewhere,)))
+
+
+def test_what_is_left_of_the_old_fact_is_named_by_column_and_row(few: Path) -> None:
+    spoken = CODED.model_copy(update={"concept": Concept(text="creatinine")})
+    told = cells(recomputed(few, with_twins((spoken,), ())), "C6")["residual"]
+    count, _, where = told.partition(" (")
+    assert int(count) >= 1
+    assert re.search(r"\bdischarge\.text \d+, as discharge:\S+", where)

@@ -1,5 +1,6 @@
 """Cases of others are read from a file, or refused by line."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,9 @@ def test_a_file_without_cases_or_none_at_all_is_told(tmp_path: Path) -> None:
         read_cases(listed(tmp_path))
     with pytest.raises(SpecError, match="cannot be read"):
         read_cases(tmp_path / "none.csv")
+
+
+def test_a_pipe_of_cases_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "cases.csv")
+    with pytest.raises(SpecError, match=r"cases\.csv is no regular file"):
+        read_cases(tmp_path / "cases.csv")

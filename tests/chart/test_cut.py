@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -359,3 +361,31 @@ def test_a_store_that_lost_a_file_is_not_a_store_without_rows(
         file.unlink()
     with pytest.raises(ChartError, match="has lost tables/labevents"):
         cut(broken, 9000001, tmp_path / "c")
+
+
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from chartproof.chart.chart import Chart
+from chartproof.chart.cut import cut
+from chartproof.chart.store import Store
+from chartproof.records.edit import EditFile
+
+at = "= '2150-01-01 12:00:00+00'::timestamptz::timestamp"
+change = {"kind": "set", "table": "labevents", "values": {"charttime": at}}
+file = EditFile.model_validate({"id": "x", "edits": [change]})
+cut(Store.open(Path(sys.argv[1])), 9000001, Path(sys.argv[2]), file.edits, {})
+with Chart.open(Path(sys.argv[2])) as chart:
+    print(chart.query("select distinct charttime::varchar as at from labevents"))
+"""
+
+
+def test_an_edit_reads_an_hour_alike_wherever_it_is_applied(store: Store, tmp_path: Path) -> None:
+    told = subprocess.run(  # DuckDB asks for the zone of the machine once a process
+        [sys.executable, "-c", ELSEWHERE, str(store.path), str(tmp_path / "edited.chart")],
+        env={"TZ": "America/New_York"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "[{'at': '2150-01-01 12:00:00'}]\n"

@@ -1,5 +1,6 @@
 """Opening, checking and showing a store."""
 
+import os
 from pathlib import Path
 
 import duckdb
@@ -163,3 +164,9 @@ def test_a_quote_in_a_path_is_no_injection(tmp_path: Path) -> None:
     with duckdb.connect() as db:
         relation = Store.open(tmp_path / "it's").relation("labevents")
         assert db.execute(f"select count(*) from {relation}").fetchone() == (1,)
+
+
+def test_a_pipe_of_patients_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "patients.txt")
+    with pytest.raises(ChartError, match=r"patients\.txt` is no regular file"):
+        read_roster(tmp_path / "patients.txt")

@@ -162,7 +162,8 @@ def test_an_expression_that_cannot_run_is_named(write: Any) -> None:
     ("facts", "word"),
     [
         ("select 1 as highest, 2 as chills", "no struct"),
-        ("selec", "cannot be run"),
+        ("selec", r"facts\.sql, line 1, cannot be run"),
+        (FACTS.replace("round(valuenum, 1)", "\n\nround(warmth, 1)"), "line [3-9], cannot be run"),
         ("select {value: 1, rows: []} as highest", "lacks"),
         (FACTS.replace("as chills", "as chills, 1 as more"), "more"),
         (FACTS + " and 1 = 0 having 1 = 0", "no row"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from chartproof.catalog.read import ScenarioFolder
+from chartproof.catalog.read import ScenarioFolder, read_text
 from chartproof.errors import SpecError
 from chartproof.records.review import COLUMNS, Review
 from chartproof.records.table import Cell, Table
@@ -129,12 +129,7 @@ def read_reviews(file: Path) -> list[Review]:
     Raises:
         SpecError: A column or a cell is wrong, with the line.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(
-            f"{file} cannot be read: {error}.", remedy="Give a CSV file in UTF-8."
-        ) from error
+    text = read_text(file, "utf-8-sig")
     reader = csv.DictReader(text.splitlines())
     if tuple(reader.fieldnames or ()) != COLUMNS:
         raise SpecError(

@@ -41,6 +41,8 @@ class _Tally:
     others: Counter[str] = field(default_factory=Counter[str])
     silent: int = 0
     residual: int = 0
+    left: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Table and column → rows in which words, codes or items of the old fact are left."""
     incoherent: int = 0
 
     def count(self, declared: Verdict, ruling: Ruling, account: Audit | None = None) -> None:
@@ -51,6 +53,9 @@ class _Tally:
         if account is not None:
             self.silent += account.is_noop
             self.residual += bool(account.residuals)
+            for each in account.residuals:
+                place = f"{each.ref.partition(':')[0]}.{each.column}"
+                self.left.setdefault(place, []).append(each.ref)
             self.incoherent += bool(account.offences)
 
 
@@ -115,7 +120,8 @@ def recomputed(
         notes=(
             "A twin is used for a case only where the rules, computed again, give its verdict. no "
             "row: cases whose rows it leaves as they are; residual: words, codes or items of the "
-            "old fact are left elsewhere; incoherent: an invariant broke.",
+            "old fact are left elsewhere, in so many rows of a column, one of which is named; "
+            "incoherent: an invariant broke.",
         ),
     )  # fmt: skip
 
@@ -163,7 +169,20 @@ def _row(twin: Twin | PolicyTwin, tally: _Tally) -> tuple[Cell, ...]:
         Cell(text=str(tally.declared), value=tally.declared) if tally.cases else dash,
         Cell(text=others or "–", value=tally.others.total()),
         *(
-            Cell(text=str(count), value=count) if on_chart and tally.cases else Cell(text="–")
-            for count in (tally.silent, tally.residual, tally.incoherent)
+            Cell(text=told, value=count) if on_chart and tally.cases else Cell(text="–")
+            for told, count in (
+                (str(tally.silent), tally.silent),
+                (_residual(tally), tally.residual),
+                (str(tally.incoherent), tally.incoherent),
+            )
         ),
     )
+
+
+def _residual(tally: _Tally) -> str:
+    """In how many cases the old fact is left, and where: rows of each column, and one of them."""
+    if not tally.residual:
+        return "0"
+    ordered = sorted(tally.left.items(), key=lambda each: (-len(each[1]), each[0]))
+    told = ", ".join(f"{place} {len(refs)}, as {refs[0]}" for place, refs in ordered)
+    return f"{tally.residual} ({told})"

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from chartproof.catalog.read import read_text
 from chartproof.errors import SpecError
 from chartproof.records.case import Anchor
 from chartproof.records.scenario import AnchorKind
@@ -46,12 +47,7 @@ def read_cases(path: Path) -> list[Listed]:
     Raises:
         SpecError: The file, a column, a line or a cell is wrong, with the line and the remedy.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(
-            f"{path} cannot be read: {error}.", remedy="Give a CSV file in UTF-8."
-        ) from error
+    text = read_text(path, "utf-8-sig")
     reader = csv.DictReader(text.splitlines())
     heads = reader.fieldnames or []
     missing = [name for name in _NEEDED if name not in heads]

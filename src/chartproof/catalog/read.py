@@ -124,8 +124,8 @@ def parse_yaml(text: str, name: str) -> Any:
         raise SpecError(f"{name} is not readable as YAML.", remedy=str(error)) from error
 
 
-def read_text(path: Path) -> str:
-    """Read a text file.
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Read a text file in UTF-8; of spreadsheets `utf-8-sig` takes the mark at its beginning away.
 
     Raises:
         SpecError: It is not there, no regular file, or not UTF-8.
@@ -136,7 +136,7 @@ def read_text(path: Path) -> str:
             remedy="Write the text to a file, and name that.",
         )
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding=encoding)
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(
             f"{path} cannot be read: {unread(error)}.", remedy="Give a readable UTF-8 file."

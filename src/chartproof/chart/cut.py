@@ -67,6 +67,9 @@ def cut(
             _copy(db, store, subject_id, edited=bool(edits))
             db.execute(f"attach {quoted(str(half))} as slice (block_size 16384)")
             # an edit is text from outside: from here on nothing but these tables can be reached
+            db.execute(
+                "set TimeZone = 'UTC'"
+            )  # with that of the machine a cast would tell another hour
             db.execute("set enable_external_access = false")
             db.execute("set lock_configuration = true")
             touched = apply(db, edits, subject_id=subject_id, bind=bind or {})

@@ -11,6 +11,11 @@ def read_roster(path: Path) -> tuple[int, ...]:
     Raises:
         ChartError: The file cannot be read, a line is no identifier, or there is none at all.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ChartError(
+            f"The file of patients `{path}` is no regular file: reading it might never end.",
+            remedy="Write the identifiers to a file, one a line, and name that.",
+        )
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as e:

@@ -114,6 +114,7 @@ class Store:
         for name in tables():
             db.execute(f"create view {name} as select * from {self.relation(name)}")
         db.execute(f"set allowed_directories = [{quoted(str(self.path / 'tables'))}]")
+        db.execute("set global TimeZone = 'UTC'")  # a query tells the same on every machine
         db.execute("set enable_external_access = false; set lock_configuration = true")
         return db
 

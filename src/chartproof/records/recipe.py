@@ -27,6 +27,13 @@ from chartproof.records.edit import Edit, Value
 from chartproof.records.record import Document, Gold, Record
 
 
+def _in_order(ends: tuple[float, float]) -> tuple[float, float]:
+    """Refuse a range that is written from its high end to its low one."""
+    if ends[0] > ends[1]:
+        raise ValueError(f"the low end, {ends[0]:g}, is above the high one, {ends[1]:g}")
+    return ends
+
+
 class Draw(Record):
     """A random value. Give `between` for a number, or `one_of`.
 
@@ -43,9 +50,7 @@ class Draw(Record):
     @field_validator("between")
     @classmethod
     def _low_first(cls, ends: tuple[float, float] | None) -> tuple[float, float] | None:
-        if ends is not None and ends[0] > ends[1]:
-            raise ValueError(f"the low end, {ends[0]:g}, is above the high one, {ends[1]:g}")
-        return ends
+        return None if ends is None else _in_order(ends)
 
 
 class Needs(Record):
@@ -77,6 +82,11 @@ class Needs(Record):
     ed: bool | None = None
     era: Literal["full", "no_emar", "no_notes", "icd_switch"] = "full"
     died: bool = False
+
+    @field_validator("age", "admissions", "gap_days", "los_days", "icu_days")
+    @classmethod
+    def _low_first(cls, ends: tuple[float, float]) -> tuple[float, float]:
+        return _in_order(ends)
 
 
 class Exam(Record):

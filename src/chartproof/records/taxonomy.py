@@ -19,3 +19,5 @@ class Taxonomy(Document):
 
     specialties: tuple[str, ...]
     skills: dict[str, Skill]
+    traps: dict[str, str]
+    """Type of a scenario's trap → what it is."""

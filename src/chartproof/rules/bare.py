@@ -47,5 +47,6 @@ def bare() -> duckdb.DuckDBPyConnection:
         db.execute(
             f"insert into {table} ({columns}) values ({marks})", [*row.values(), f"{table}:1"]
         )
+    db.execute("set global TimeZone = 'UTC'")  # as in every chart
     db.execute("set enable_external_access = false; set lock_configuration = true")
     return db

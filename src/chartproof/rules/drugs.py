@@ -5,9 +5,8 @@ in brackets); salts, release forms and strengths do not make another drug. A nam
 does not hold is kept as it is written, without a class: nobody guesses what it weighs.
 """
 
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +15,15 @@ from typing import Any, cast
 import duckdb
 import yaml
 
+_CLASS = {
+    "class": "VARCHAR",
+    "significance": "VARCHAR",
+    "high_after": "VARCHAR[]",
+    "interchange": "BOOLEAN",
+    "course": "VARCHAR",
+    "otc": "BOOLEAN",
+}
+_NAME = {"name": "VARCHAR", "ingredient": "VARCHAR", "product": "VARCHAR", "class": "VARCHAR"}
 _EDGE = r"(?<![a-z0-9])(?:{})(?![a-z0-9])"
 _STRENGTH = re.compile(r"[\d.,/%]*\d[\d.,/%-]*\s*(?:mg|mcg|g|gm|ml|units?|meq|%)?\b|[^a-z0-9+ -]")
 
@@ -200,51 +208,40 @@ def tabulate(db: duckdb.DuckDBPyConnection) -> None:
     `prescriptions`;
     `drug_class(class, significance, high_after, interchange, course, otc)`.
     """
-    classes = [
-        {
-            "class": group,
-            "significance": entry["significance"],
-            "high_after": list(entry.get("high_after", ())),
-            "interchange": bool(entry.get("interchange")),
-            "course": entry.get("course"),
-            "otc": bool(entry.get("otc")),
-        }
-        for group, entry in groups().items()
-    ]
-    _table(
-        db,
-        "drug_class",
-        classes,
-        {
-            "class": "VARCHAR",
-            "significance": "VARCHAR",
-            "high_after": "VARCHAR[]",
-            "interchange": "BOOLEAN",
-            "course": "VARCHAR",
-            "otc": "BOOLEAN",
-        },
-    )
+    _table(db, "drug_class", _classes(), _CLASS)
     written = db.execute(
         "select name from medrecon where name is not null "
         "union select medication from emar where medication is not null "
         "union select drug from prescriptions where drug is not null order by 1"
     ).fetchall()
     names = [
-        {"name": name, "ingredient": d.ingredient, "product": d.product, "class": d.group}
-        for (name,) in written
-        for d in drugs(str(name))
+        (name, d.ingredient, d.product, d.group) for (name,) in written for d in drugs(str(name))
     ]
-    keys = ("name", "ingredient", "product", "class")
-    _table(db, "drug_name", names, dict.fromkeys(keys, "VARCHAR"))
+    _table(db, "drug_name", names, _NAME)
+
+
+@cache
+def _classes() -> tuple[tuple[Any, ...], ...]:
+    return tuple(
+        (
+            group,
+            entry["significance"],
+            list(entry.get("high_after", ())),
+            bool(entry.get("interchange")),
+            entry.get("course"),
+            bool(entry.get("otc")),
+        )
+        for group, entry in groups().items()
+    )
 
 
 def _table(
-    db: duckdb.DuckDBPyConnection, name: str, rows: list[dict[str, Any]], types: dict[str, str]
+    db: duckdb.DuckDBPyConnection,
+    name: str,
+    rows: Sequence[tuple[Any, ...]],
+    types: Mapping[str, str],
 ) -> None:
     """One statement for all rows: a statement a row costs more than the reconciliation."""
-    shape = json.dumps([types])
-    db.execute(
-        f"create or replace temp table {name} as "
-        f"select unnest(from_json($rows, '{shape}'), recursive := true)",
-        {"rows": json.dumps(rows)},
-    )
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in types]
+    told = ", ".join(f'unnest(?::{kind}[]) as "{column}"' for column, kind in types.items())
+    db.execute(f"create or replace temp table {name} as select {told}", columns)

@@ -40,6 +40,7 @@ reference is pending, without rule or verdict, if
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, cast
 
@@ -67,6 +68,8 @@ _NOTED = (
     "line_from INTEGER, line_to INTEGER, section VARCHAR, hadm_id BIGINT, charttime TIMESTAMP, "
     "text VARCHAR"
 )
+_LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
+"""Where DuckDB saw what it refused."""
 OFFSET = re.compile(r"([+-])\s*(\d+)\s*(min|h|d)\b")
 UNITS = {"min": "minute", "h": "hour", "d": "day"}
 
@@ -134,12 +137,13 @@ def evaluate(
         if "drug_name" in folder.facts_sql:
             tabulate(db)
         noted = note_rows(db, folder.notes)
-        ruling = _ruling(folder, db, anchor, noted)
+        told = _told(folder, db, anchor, noted)
+        ruling = _ruling(folder, db, anchor, told)
         weak = _weak(folder, validity or read_validity(), require_validated)
         if not weak or ruling.pending is not None:
             return ruling
         kept = [each for each in noted if each[0] not in weak]
-        without = _ruling(folder, db, anchor, kept) if len(kept) < len(noted) else ruling
+        without = _told(folder, db, anchor, kept, told) if len(kept) < len(noted) else told
         reason = _pending(db, folder.scenario, ruling, without, _readable(db, folder, weak))
         if reason is None:
             return ruling
@@ -174,18 +178,49 @@ def from_facts(folder: ScenarioFolder, facts: Mapping[str, Any]) -> Ruling:
     )
 
 
-def _ruling(
+@dataclass(frozen=True)
+class _Told:
+    """What a chart tells: its readings, the one to report, and the rule that holds."""
+
+    readings: list[_Reading]
+    outcomes: list[Outcome]
+    chosen: int
+    rule: Rule
+
+    @property
+    def reading(self) -> _Reading:
+        return self.readings[self.chosen]
+
+    @property
+    def rule_id(self) -> str | None:
+        return None if self.reading.pending else self.rule.id
+
+
+def _told(
     folder: ScenarioFolder,
     db: duckdb.DuckDBPyConnection,
     anchor: Anchor,
     noted: Sequence[tuple[Any, ...]],
-) -> Ruling:
+    before: _Told | None = None,
+) -> _Told:
+    """Facts and rule of a chart; `before` is what it told with other mentions of its notes."""
     scenario = folder.scenario
     _tell(db, noted)
     readings = [_Reading(scenario, row) for row in _facts(folder, db, anchor)]
-    outcomes = decide(db, scenario, [each.values for each in readings])
-    chosen, rule = _settle(scenario, readings, outcomes)
-    reading, outcome = readings[chosen], outcomes[chosen]
+    states = [each.values for each in readings]
+    if before is not None and states == [each.values for each in before.readings]:
+        outcomes = before.outcomes
+    else:
+        outcomes = decide(db, scenario, states)
+    return _Told(readings, outcomes, *_settle(scenario, readings, outcomes))
+
+
+def _ruling(
+    folder: ScenarioFolder, db: duckdb.DuckDBPyConnection, anchor: Anchor, told: _Told
+) -> Ruling:
+    scenario = folder.scenario
+    readings, rule, reading = told.readings, told.rule, told.reading
+    outcome = told.outcomes[told.chosen]
     anchors = {**_anchors(scenario, db, anchor), **reading.anchors}
     rows, against = _deciding(scenario, rule, reading)
     evidence = {
@@ -228,9 +263,11 @@ def _facts(
         names = [str(column[0]) for column in cursor.description or []]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     except duckdb.Error as error:
+        at = _LINE.search(str(error))
+        place = f"facts.sql, line {at[1]}," if at else "facts.sql"
         raise SpecError(
-            f"{scenario.id}/facts.sql cannot be run ({str(error).splitlines()[0]}).",
-            remedy="Correct the query; rules/engine.py tells its form.",
+            f"{scenario.id}/{place} cannot be run ({str(error).splitlines()[0]}).",
+            remedy="Correct the query; docs/reference/forms.md tells its form.",
         ) from error
     wanted = {fact.name for fact in scenario.facts}
     odd = [
@@ -376,10 +413,9 @@ def _weak(folder: ScenarioFolder, validity: Validity, require_validated: bool) -
 
 def _readable(db: duckdb.DuckDBPyConnection, folder: ScenarioFolder, weak: set[str]) -> set[str]:
     """Weak readings for which this chart holds notes to read."""
-    found: dict[str, bool] = {}
-    for table in {table for each in folder.notes for table in each.tables}:
-        row = db.execute(f"select exists (from {table})").fetchone()
-        found[table] = bool(row and row[0])
+    tables = sorted({table for each in folder.notes for table in each.tables})
+    asked = ", ".join(f"exists (from {table})" for table in tables)
+    found = dict(zip(tables, db.execute(f"select {asked}").fetchall()[0], strict=True))
     return {r.id for r in folder.notes if r.id in weak and any(found[t] for t in r.tables)}
 
 
@@ -387,22 +423,24 @@ def _pending(
     db: duckdb.DuckDBPyConnection,
     scenario: Scenario,
     ruling: Ruling,
-    without: Ruling,
+    without: _Told,
     readable: set[str],
 ) -> str | None:
     """Why there is no verdict, None where the weak readings do not decide it."""
-    if without.rule != ruling.rule:
+    if without.rule_id != ruling.rule:
         return (
             f"{ruling.rule} rests on what was read from notes by a reading below the bar; "
-            f"without it the rules give {without.rule}."
+            f"without it the rules give {without.rule_id}."
         )
     sampler = Sampler(scenario)
     state = complete(scenario, {name: each.value for name, each in ruling.facts.items()})
     for fact in scenario.facts:
         silent = sorted(set(fact.notes) & readable)
-        if not silent or without.facts[fact.name].rows:
+        if not silent or without.reading.rows[fact.name]:
             continue
-        others = [{**state, fact.name: sampler.value(fact)} for _ in range(TRIALS)]
+        drawn = [sampler.value(fact) for _ in range(TRIALS)]
+        distinct = {repr(value): value for value in drawn}.values()  # of two truths, not forty
+        others = [{**state, fact.name: value} for value in distinct]
         if any(each.rule.verdict != ruling.verdict for each in decide(db, scenario, others)):
             return (
                 f"{ruling.rule} rests on `{fact.name}`, whose reading of notes "

@@ -7,6 +7,7 @@ from importlib.resources import files
 import duckdb
 
 _STATEMENT = re.compile(r"^create or replace temp macro (\w+)\(.*?;$", re.MULTILINE | re.DOTALL)
+_TOLD = re.compile(r"((?:^--.*\n)*)^create or replace temp macro (\w+)\(([^)]*)\)", re.MULTILINE)
 _CALLED = re.compile(r"\b(\w+)\s*\(")
 
 
@@ -45,8 +46,20 @@ def apart() -> duckdb.DuckDBPyConnection:
 def _empty() -> duckdb.DuckDBPyConnection:
     """To open a database takes longer than to decide a state."""
     db = duckdb.connect(config={"threads": 1, "async_threads": 0})
+    db.execute("set global TimeZone = 'UTC'")  # as in every chart
     db.execute("set enable_external_access = false; set lock_configuration = true")
     return db
+
+
+def told() -> dict[str, tuple[str, str]]:
+    """Formula → what `macros.sql` says of it, and how it is called."""
+    text = (files("chartproof.rules") / "macros.sql").read_text(encoding="utf-8")
+    found: dict[str, tuple[str, str]] = {}
+    about = ""  # formulas that belong together are told of once
+    for match in _TOLD.finditer(text):
+        about = " ".join(line.removeprefix("--").strip() for line in match[1].splitlines()) or about
+        found[match[2]] = about, f"{match[2]}({match[3]})"
+    return found
 
 
 @cache

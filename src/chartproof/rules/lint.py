@@ -131,6 +131,13 @@ class _Lint:
                     f"Known: {', '.join(known.skills)}.",
                     "skills", n,
                 )  # fmt: skip
+        for n, trap in enumerate(self.scenario.traps):
+            if trap.type not in known.traps:
+                yield self.at(
+                    f"`{trap.type}`, the type of trap {trap.id}, is none of the taxonomy.",
+                    f"Known: {', '.join(known.traps)}.",
+                    "traps", n, "type",
+                )  # fmt: skip
 
     def _items(self) -> Iterator[tuple[str, str, int]]:
         """Every id that must be given once: id, key, position."""
@@ -418,7 +425,9 @@ class _Lint:
                 evaluate(self.folder, Bare(db), SOMEBODY, validity=Validity())
         except SpecError as error:
             if "facts.sql" in error.what:
-                yield Fault(file="facts.sql", line=None, what=error.what, remedy=error.remedy)
+                at = re.search(r"facts\.sql, line (\d+),", error.what)
+                line = int(at[1]) if at else None
+                yield Fault(file="facts.sql", line=line, what=error.what, remedy=error.remedy)
             else:
                 yield self.told(error)
 

@@ -72,12 +72,18 @@ def headers() -> dict[str, re.Pattern[str]]:
     }
 
 
+@cache
+def _any_header() -> re.Pattern[str]:
+    """What matches where some header does: most lines have none, and are asked once."""
+    return re.compile("|".join(f"(?:{each.pattern})" for each in headers().values()), re.IGNORECASE)
+
+
 def sections(text: str) -> list[Section]:
     """Cut a note into its sections, in order."""
     found: list[tuple[str, int, int]] = [(OPENING, 0, 0)]
     start = 0
     for line in text.splitlines(keepends=True):
-        if len(line.strip()) > 3:
+        if len(line.strip()) > 3 and _any_header().match(line):
             for name, header in headers().items():
                 match = header.match(line)
                 if match:

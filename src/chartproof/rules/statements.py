@@ -9,6 +9,7 @@ from importlib.resources import files
 import yaml
 
 from chartproof.records.notes import Assertion, Assertions, Cue, Pattern, Reading
+from chartproof.rules.needles import in_small, may_match, needles
 from chartproof.rules.passages import Passage, passages, spans
 
 _DEFAULT: dict[Assertion, str | None] = {"negated": "denied", "historical": "historical"}
@@ -88,10 +89,14 @@ def written(reading: Reading) -> list[str]:
 
 def read(reading: Reading, note: Note) -> list[Mention]:
     """The mentions of a note that count, combined as the reading says."""
+    small = in_small(note.text)
+    sought = [each for each in reading.patterns if may_match(_needed(each.match), small)]
+    if not sought:
+        return []
     read = spans(note.text, reading.sentences) if reading.sentences > 1 else passages(note.text)
     if reading.lead:
         read = _led(read, reading.lead)
-    return combined(reading, [m for each in read for m in _mentions(reading, each)])
+    return combined(reading, [m for each in read for m in _mentions(reading, each, sought)])
 
 
 def _led(read: Iterable[Passage], lead: Sequence[str]) -> list[Passage]:
@@ -138,7 +143,12 @@ def _place(reading: Reading, mention: Mention) -> tuple[int, int, str] | None:
     return mention.line_from, mention.line_to, mention.text
 
 
-def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
+@cache
+def _needed(pattern: str) -> tuple[str, ...]:
+    return needles(compiled(pattern).pattern)
+
+
+def _mentions(reading: Reading, passage: Passage, patterns: Sequence[Pattern]) -> list[Mention]:
     if reading.sections and passage.section not in reading.sections:
         return []
     if passage.section in reading.skip_sections:
@@ -146,8 +156,11 @@ def _mentions(reading: Reading, passage: Passage) -> list[Mention]:
     if reading.only and not _any_of(reading.only).search(f" {passage.text.lower()}"):
         return []
     found: list[Mention] = []
-    for pattern in reading.patterns:
+    small = in_small(passage.text)
+    for pattern in patterns:
         if pattern.sections and passage.section not in pattern.sections:
+            continue
+        if not may_match(_needed(pattern.match), small):
             continue
         for match in compiled(pattern.match).finditer(passage.text):
             value = _value(reading, pattern, match, passage)
