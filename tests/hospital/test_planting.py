@@ -102,11 +102,21 @@ def test_the_number_of_panels_tells_nothing_of_the_creatinines_that_a_recipe_pla
     assert panels_of(two, alone) == panels_of(two) - 2
 
 
-def test_the_urea_of_a_panel_without_creatinine_follows_the_nearest_one() -> None:
-    db, _ = planted({"edits": [CREATININE, value(4.0, 30)]})
-    ureas = db.execute("select valuenum from labevents where itemid = 51006").fetchall()
-    assert len(ureas) > 2
-    assert all(44 <= urea <= 84 for (urea,) in ureas)
+def test_urea_is_the_hospital_s_own_whatever_creatinine_a_recipe_plants() -> None:
+    def ureas(creatinine: float) -> list[tuple[float]]:
+        db, _ = planted({"edits": [CREATININE, value(creatinine, 30)]})
+        return db.execute(
+            "select valuenum from labevents where itemid = 51006 order by charttime, valuenum"
+        ).fetchall()
+
+    plain, _ = planted({"edits": []})
+    own = {
+        u
+        for (u,) in plain.execute("select valuenum from labevents where itemid = 51006").fetchall()
+    }
+    assert ureas(0.8) == ureas(4.0)
+    assert {u for (u,) in ureas(4.0)} <= own
+    assert len(own) > 2
 
 
 def test_an_exam_is_ordered_seen_by_the_icu_and_left_to_the_writer() -> None:

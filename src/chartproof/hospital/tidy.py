@@ -2,9 +2,10 @@
 
 A creatinine does not come alone but with its panel. It takes over the nearest panel whose
 creatinine a recipe took out; those that are left stay, as panels in which creatinine was not
-measured. So the number of panels tells nothing of how many results a recipe plants. Orders and
-administrations are numbered in order of time. Without this, a planted row would betray itself by
-standing alone or at the end.
+measured. So the number of panels tells nothing of how many results a recipe plants. Urea stays as
+the hospital planned it: one that followed the planted creatinine would be more like a patient's,
+and tell the verdict where no rule looks. Orders and administrations are numbered in order of time.
+Without this, a planted row would betray itself by standing alone or at the end.
 """
 
 import random
@@ -109,7 +110,6 @@ def _panels(
         "and itemid = any($mates)",
         {"s": subject_id, "old": list(moved.values()), "mates": _MATES},
     )
-    _follow(db, subject_id, [*moved, *copied, *left])
 
 
 def _copy(db: duckdb.DuckDBPyConnection, subject_id: int, donors: dict[int, int]) -> None:
@@ -138,25 +138,6 @@ def _copy(db: duckdb.DuckDBPyConnection, subject_id: int, donors: dict[int, int]
             "creatinine": CREATININE,
             "s": subject_id,
         },
-    )
-
-
-def _follow(db: duckdb.DuckDBPyConnection, subject_id: int, specimens: list[int]) -> None:
-    """Let urea follow the nearest creatinine, else the two would tell two stories."""
-    db.execute(
-        """
-        with urea as (
-            select u.row_ref, round(c.valuenum * (11 + u.specimen_id % 11)) as number
-            from labevents u join labevents c using (subject_id)
-            where u.subject_id = $s and u.itemid = 51006 and c.itemid = $creatinine
-                and c.valuenum is not null and u.specimen_id = any($specimens)
-            qualify row_number() over (partition by u.row_ref order by
-                abs(epoch(u.charttime - c.charttime)), c.charttime, c.row_ref) = 1)
-        update labevents set valuenum = number, value = format('{:g}', number),
-            flag = if(number > ref_range_upper or number < ref_range_lower, 'abnormal', null)
-        from urea where labevents.row_ref = urea.row_ref
-        """,
-        {"s": subject_id, "creatinine": CREATININE, "specimens": specimens},
     )
 
 
