@@ -221,6 +221,7 @@ def accuracies(features: Features, verdicts: NDArray[np.str_], *, seed: int) -> 
     from sklearn.model_selection import StratifiedKFold, cross_val_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+    from threadpoolctl import threadpool_limits
 
     parts = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     models: tuple[Any, ...] = (
@@ -231,9 +232,12 @@ def accuracies(features: Features, verdicts: NDArray[np.str_], *, seed: int) -> 
         ),
         HistGradientBoostingClassifier(max_depth=3, max_iter=60, random_state=seed),
     )
-    logistic, trees = (
-        float(cross_val_score(model, features.cells, verdicts, cv=parts).mean()) for model in models
-    )
+    # a table of this size is fitted in seconds by one thread; several wait for one another
+    with threadpool_limits(1):
+        logistic, trees = (
+            float(cross_val_score(model, features.cells, verdicts, cv=parts).mean())
+            for model in models
+        )
     return logistic, trees
 
 
