@@ -23,7 +23,7 @@ from chartproof.chart.reference import canonical
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.mimic import MimicSource
 from chartproof.chart.sources.source import Source
-from chartproof.chart.store import Store
+from chartproof.chart.store import TIER, Store
 from chartproof.errors import ChartError, DiskError
 from chartproof.records.store import Coverage, Tier
 
@@ -208,6 +208,19 @@ def test_a_standing_store_of_another_source_is_refused_or_replaced(tmp_path: Pat
     build(Listed(patients(9000001, 9000002)), tmp_path / "store", [9000001], replace=True)
     assert Store.open(tmp_path / "store").info.patients == 1
     assert sorted(each.name for each in tmp_path.iterdir()) == ["store"]
+
+
+@pytest.mark.parametrize(("tier", "kept"), [("synthetic", True), ("credentialed", False)])
+def test_what_data_of_a_tier_may_be_sent_to_holds_for_those_of_the_same_tier_alone(
+    tmp_path: Path, tier: Tier, *, kept: bool
+) -> None:
+    build(Listed(patients(9000001)), tmp_path / "store")
+    assert Store.open(tmp_path / "store").info.tier == "synthetic"
+    (tmp_path / "store" / TIER).write_text("schema: 1\nallowed_endpoints: []\n")
+    after = Listed(patients(9000001, 9000002))
+    after.tier = tier
+    build(after, tmp_path / "store", replace=True)
+    assert (tmp_path / "store" / TIER).exists() == kept
 
 
 def test_a_folder_that_is_no_store_is_left_alone(tmp_path: Path) -> None:

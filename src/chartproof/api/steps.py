@@ -5,13 +5,15 @@ A *home* is a folder with `store/`, `cases/`, `labels/` and `runs/`; the pages a
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
 from chartproof.api.counterfactuals import carried, chosen, standing
 from chartproof.api.egress import guard_of
+from chartproof.api.planning import foreseen
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.suite import refuse_faulty
 from chartproof.cases.build import (
@@ -57,6 +59,7 @@ from chartproof.runs.confinement import confinement
 from chartproof.runs.makers import Makers, Means
 from chartproof.runs.named import keep as keep_named
 from chartproof.runs.named import read as read_named
+from chartproof.runs.run import Task
 from chartproof.runs.study import run_study
 from chartproof.runs.systems import AUDITOR
 from chartproof.tools.interpreter import cache_of
@@ -309,6 +312,63 @@ def run(
         progress: Told of each finished cell.
     """
     manifest = load(home / "cases")
+    means = _means(home, study, manifest)
+    preflight(study.systems, means, study.budget, os.environ)
+    policies_read, todo = _planned(home, study, manifest, most, policies)
+    keep_named(home / "runs" / study.id, study)
+    cache = cache_of(os.environ, os.geteuid())
+    means = replace(means, cache=cache, confinement=confinement(cache))
+    return run_study(
+        todo,
+        policies_read,
+        clock=time.perf_counter,
+        workers=workers,
+        shell=shell() if study.shell else None,
+        makers=Makers(
+            AUDITOR, means.confinement, {each.name: each for each in study.systems}, means
+        ),
+        progress=progress,
+    )
+
+
+def dry_run(
+    home: Path, study: Study, *, most: int | None = None, policies: Path | None = None
+) -> Table:
+    """What `run` would do, and what it would cost: nothing is run, sent or written.
+
+    Args:
+        home: As of `run`.
+        study: Likewise.
+        most: Likewise.
+        policies: Likewise.
+
+    Raises:
+        SpecError: As `run`; a key that is missing is none.
+    """
+    manifest = load(home / "cases")
+    preflight(study.systems, _means(home, study, manifest), study.budget, None)
+    _, todo = _planned(home, study, manifest, most, policies)
+    return foreseen(home, study, todo)
+
+
+def _means(home: Path, study: Study, manifest: CaseSet) -> Means:
+    return Means(
+        home,
+        study.id,
+        manifest.tier,
+        guard=guard_of(home, manifest),
+        budget_usd=study.budget_usd,
+    )
+
+
+def _planned(
+    home: Path, study: Study, manifest: CaseSet, most: int | None, policies: Path | None
+) -> tuple[Mapping[str, Policy], list[Task]]:
+    """The corpus and all cells of a study.
+
+    Raises:
+        SpecError: Something that the study names does not exist or fit, or it has no cells.
+    """
     for each in study.scenarios:
         scenario(each)
     templates = {name: prompt(name) for name in _templates(study)}
@@ -345,28 +405,7 @@ def run(
             remedy="`chartproof cases show` lists the cases.",
         )
     refuse_faulty(sorted({task.case.scenario for task in todo}))
-    keep_named(home / "runs" / study.id, study)
-    cache = cache_of(os.environ, os.geteuid())
-    confined = confinement(cache)
-    means = Means(
-        home,
-        study.id,
-        manifest.tier,
-        cache,
-        confined,
-        guard=guard_of(home, manifest),
-        budget_usd=study.budget_usd,
-    )
-    preflight(study.systems, means, study.budget, os.environ)
-    return run_study(
-        todo,
-        policies_read,
-        clock=time.perf_counter,
-        workers=workers,
-        shell=shell() if study.shell else None,
-        makers=Makers(AUDITOR, confined, {each.name: each for each in study.systems}, means),
-        progress=progress,
-    )
+    return policies_read, todo
 
 
 def _templates(study: Study) -> list[str]:

@@ -23,7 +23,7 @@ from chartproof.chart.alone import alone
 from chartproof.chart.interrupt import interruptible
 from chartproof.chart.schema import TableSpec, tables
 from chartproof.chart.sources.source import Source
-from chartproof.chart.store import DIGESTS, INFO, LAYOUT, Store
+from chartproof.chart.store import DIGESTS, INFO, LAYOUT, TIER, Store
 from chartproof.chart.write import explained, write
 from chartproof.errors import ChartError, DiskError
 from chartproof.records.record import Document
@@ -315,10 +315,22 @@ def _publish(work: Path, out: Path) -> None:
     old = out.with_name(out.name + ".replaced")
     shutil.rmtree(old, ignore_errors=True)
     if out.exists():
+        _keep_tier(out, work)
         out.rename(old)
     work.rename(out)
     (out / "lock").unlink(missing_ok=True)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _keep_tier(old: Path, new: Path) -> None:
+    """What was allowed for data of a tier holds for data of the same tier that replace them."""
+    if not (old / TIER).is_file():
+        return
+    before, after = (
+        StoreInfo.model_validate_json((each / INFO).read_bytes()).tier for each in (old, new)
+    )
+    if before == after:
+        shutil.copyfile(old / TIER, new / TIER)
 
 
 @contextmanager

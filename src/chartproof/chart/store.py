@@ -23,6 +23,8 @@ LAYOUT = "2"
 """Version of this layout and of row references. A store of another is refused."""
 
 INFO = "store.json"
+TIER = "tier.yaml"
+"""What whoever answers for the data allows; see `models/egress.py`. It may be missing."""
 DIGESTS = "files.sha256"
 """Digest and path of every table file, in the form that `sha256sum -c` reads."""
 

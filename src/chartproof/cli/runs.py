@@ -43,6 +43,14 @@ def run(
     policies: options.Policies = None,
     home: options.Home = options.HOME,
     workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Tell which cells would be run and what they would cost, from recorded runs; run, "
+            "send and write nothing.",
+        ),
+    ] = False,
 ) -> None:
     """Run systems on cases. Give a study file, or --system with --scenario and --n.
 
@@ -50,6 +58,7 @@ def run(
     """
     from chartproof.api import steps
     from chartproof.catalog.read import validated
+    from chartproof.leaderboards.terminal import show
     from chartproof.records.study import Study
 
     if (study is None) == (not system):
@@ -76,6 +85,9 @@ def run(
     }
     given |= {name: value for name, value in changes.items() if value is not None}
     asked = validated(given, Study, "The options")
+    if dry_run:
+        screen.out.print(show(steps.dry_run(home, asked, most=n, policies=policies)))
+        return
     with screen.progress(f"Run {asked.id}") as progress:
         cells = steps.run(
             home,
@@ -94,6 +106,26 @@ def run(
         told = f"{cell.system} on {cell.case}: {cell.outcome}, {cell.reason}"
         screen.out.print(told, style="yellow")
     screen.out.print("Grade them with `chartproof report`.")
+
+
+def egress(
+    study: Annotated[str, typer.Argument(help="Id of a study.")],
+    home: options.Home = options.HOME,
+    csv: Annotated[Path | None, typer.Option(help="Also write the table as CSV here.")] = None,
+) -> None:
+    """Print what a study sent to models: requests and bytes by endpoint and run.
+
+    It is read from the ledger of the study, which every request is written to before it is sent.
+    """
+    from chartproof.api.egress import sent
+    from chartproof.leaderboards.csv import text
+    from chartproof.leaderboards.terminal import show
+
+    table = sent(home, study)
+    screen.out.print(show(table))
+    if csv is not None:
+        csv.parent.mkdir(parents=True, exist_ok=True)
+        csv.write_text(text(table), encoding="utf-8")
 
 
 def _home(study: Path, cases: str) -> Path:

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from chartproof.catalog.read import read_yaml
+from chartproof.chart.store import TIER
 from chartproof.errors import SpecError
 from chartproof.records.record import Document
 from chartproof.records.store import Tier
 
-FILE = "tier.yaml"
+FILE = TIER
 """Beside `store.json`: written by whoever answers for the data."""
 _PORTS = {"http": 80, "https": 443}
 

@@ -92,9 +92,18 @@ class Access:
 
 
 def preflight(
-    systems: Iterable[AnySystem], means: Means, budget: Budget, environment: Mapping[str, str]
+    systems: Iterable[AnySystem],
+    means: Means,
+    budget: Budget,
+    environment: Mapping[str, str] | None,
 ) -> None:
     """Refuse a study before anything of it is run or sent.
+
+    Args:
+        systems: Of the study.
+        means: Likewise.
+        budget: Of each run.
+        environment: Holds the keys; None asks for none.
 
     Raises:
         SpecError: A system's endpoint is not allowed for the data, its address or key is not known,
@@ -105,7 +114,9 @@ def preflight(
         if model is None:
             continue
         access = Access(model, means)
-        access.upstream(environment)
+        means.guard.check(address(model))
+        if environment is not None:
+            access.upstream(environment)
         limited = budget.usd is not None or means.budget_usd is not None
         if limited and access.prices.of(model.id) is None:
             raise SpecError(

@@ -12,8 +12,8 @@ import json
 import secrets
 import socket
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -286,8 +286,8 @@ class Line:
         """A model as prices and ledger name it."""
         return f"{self.way.upstream.model.partition('/')[0]}/{model}"
 
-    @asynccontextmanager
-    async def waiting(self) -> AsyncGenerator[anyio.CancelScope]:
+    @contextmanager
+    def waiting(self) -> Generator[anyio.CancelScope]:
         """Wait for the provider no longer than the run may take, or until the line is closed."""
         scope = anyio.CancelScope(deadline=anyio.current_time() + max(self.rest, 0))
         self._scopes.add(scope)
@@ -476,6 +476,7 @@ class _Passage:
     path: str
     _id: int = 0
     _since: float = 0
+    _reading: Reading | None = None
 
     async def pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer it: by the provider, or by why it does not pass."""
@@ -586,7 +587,7 @@ class _Passage:
     ) -> None:
         """Send the request, and its answer back."""
         try:
-            async with self.line.waiting() as waited:
+            with self.line.waiting() as waited:
                 exchange.perhaps = True
                 response = await self.client.send(self._outward(protocol, exchange), stream=True)
         except httpx2.TransportError as error:
@@ -643,7 +644,7 @@ class _Passage:
         good = response.is_success
         streamed = good and "event-stream" in response.headers.get("content-type", "")
         flows = streamed or (good and exchange.asked.streams)
-        reading = Reading(protocol, streamed=streamed)
+        self._reading = reading = Reading(protocol, streamed=streamed)
         exchange.told = reading.told if good else None
         if flows:
             await send(_start(exchange))
@@ -663,7 +664,6 @@ class _Passage:
                 reading.feed(piece)
                 if not good and len(exchange.answer) > _WORST:
                     whole = True
-            exchange.usage = reading.usage
             if whole or reading.told.done:
                 # the turn is on the trace before the agent can act on it
                 self._settle(exchange)
@@ -680,7 +680,7 @@ class _Passage:
     async def _next(self, pieces: AsyncIterator[bytes], exchange: Exchange) -> bytes | None:
         """The next piece of an answer; empty at its end, None where it is cut."""
         try:
-            async with self.line.waiting() as waited:
+            with self.line.waiting() as waited:
                 async for piece in pieces:
                     if piece:
                         return piece
@@ -697,6 +697,8 @@ class _Passage:
         if exchange.settled:
             return
         exchange.settled = True
+        if self._reading is not None:
+            exchange.usage = self._reading.usage
         exchange.milliseconds = (self.line.way.clock() - self._since) * 1000
         self.line.settle(self._id, exchange)
 
