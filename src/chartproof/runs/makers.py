@@ -21,6 +21,8 @@ _MAKERS: dict[str, str] = {
     **dict.fromkeys(
         ("claude_code", "codex", "gemini_cli", "opencode"), "chartproof.runs.agents.cli"
     ),
+    "react": "chartproof.runs.react",
+    "single_shot": "chartproof.runs.single_shot",
 }
 """Kind → the module whose `make(entry, means)` builds it."""
 
