@@ -11,7 +11,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
-from urllib.request import proxy_bypass_environment
 
 import anyio
 import anyio.to_thread
@@ -144,7 +143,8 @@ def require(model: Model, serves: Sequence[str], environment: Mapping[str, str])
         if name.lower().endswith("_proxy") and value
     }
     led = [f"{name.upper()}_PROXY" for name in ("http", "all") if name in proxies]
-    if led and not proxy_bypass_environment("127.0.0.1", proxies):
+    spared = {each.strip() for each in proxies.get("no", "").split(",")}
+    if led and not spared & {"*", "127.0.0.1"}:
         raise SpecError(
             f"{' and '.join(led)} would lead requests to this machine elsewhere, and runs reach "
             "their models by it.",
@@ -169,8 +169,8 @@ def react(
 ) -> Said:
     """Let a model call tools until it answers without a call.
 
-    The loop is ours: Inspect's own agent runs in an `eval()` alone, of which a process can hold one,
-    and what its checks refuse would never come to the door, nor to the trace.
+    The loop is ours: Inspect's own agent runs within an `eval()` alone, of which a process can hold
+    one, and what its checks refuse would never come to the door, nor to the trace.
 
     Args:
         place: Where it is asked.
@@ -197,8 +197,7 @@ def react(
             if talk.said.turns >= turns:
                 talk.said = replace(talk.said, finish="turns")
                 return
-            for call in calls:
-                messages.append(await talk.called(tools, call))
+            messages.extend([await talk.called(tools, call) for call in calls])
 
     return talk.held(work)
 
@@ -234,7 +233,7 @@ def converse(
             config = GenerateConfig()
             if schema is not None:
                 given = JSONSchema.model_validate(plain(schema))
-                config = GenerateConfig(response_schema=ResponseSchema("step", given))
+                config = GenerateConfig(response_schema=ResponseSchema(name="step", json_schema=given))
             output = await client.generate(messages, config=config)
             messages.append(output.message)
             talk.keep(messages, output)
@@ -332,9 +331,11 @@ class _Talk:
             text = await anyio.to_thread.run_sync(tools.call, call.function, arguments)
         else:
             text = tools.call(call.function, arguments)
-        transcript()._event(  # noqa: SLF001  there is no other way to tell of a tool
-            ToolEvent(id=call.id, function=call.function, arguments=call.arguments, result=text)
+        event = ToolEvent(
+            id=call.id, function=call.function, arguments=call.arguments, result=text
         )
+        # there is no public way to tell of a tool
+        transcript()._event(event)  # pyright: ignore[reportPrivateUsage]
         return ChatMessageTool(content=text, tool_call_id=call.id, function=call.function)
 
     def held(self, work: Callable[["Client"], Any]) -> Said:
@@ -359,7 +360,7 @@ class _Talk:
                 tasks.start_soon(self._watch, tasks.cancel_scope)
                 try:
                     await work(client)
-                except Exception as error:  # noqa: BLE001  whatever it is, the caller sorts it
+                except Exception as error:  # whatever it is, the caller sorts it
                     self.said = replace(self.said, finish="failed", failure=error)
                 tasks.cancel_scope.cancel()
 
