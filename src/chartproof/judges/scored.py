@@ -76,7 +76,14 @@ def scored(
         policy=_policy(context),
         criteria=tuple(_graded(each.id, each.weight, by_item) for each in applicable(context)),
         effort=effort(context.trace, tools),
+        served=_served(context.trace),
     )
+
+
+def _served(trace: Trace) -> tuple[str, ...]:
+    """Models that answered in place of the one that was asked for."""
+    turns = [event for event in trace.events if isinstance(event, Turn)]
+    return tuple(sorted({each.served or "" for each in turns if each.served_otherwise}))
 
 
 def identifiers(context: Context) -> tuple[int, int]:

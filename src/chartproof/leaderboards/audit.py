@@ -95,6 +95,13 @@ def _left_out(runs: Sequence[Scored], factual: Sequence[Scored]) -> tuple[str, .
         )
     if unread:
         notes.append(f"{unread} runs gave no readable verdict: wrong, never left out.")
+    for name in sorted({run.system for run in factual if run.served}):
+        odd = [run.served for run in factual if run.system == name and run.served]
+        served = ", ".join(sorted({each for models in odd for each in models}))
+        notes.append(
+            f"{len(odd)} runs of {name} were answered by another model than was asked for: "
+            f"{served}."
+        )
     if len(runs) > len(factual):
         notes.append(f"{len(runs) - len(factual)} runs on edited charts are not in these tables.")
         if any(counterfactual.is_counterfactual(run) for run in runs):

@@ -233,7 +233,9 @@ def converse(
             config = GenerateConfig()
             if schema is not None:
                 given = JSONSchema.model_validate(plain(schema))
-                config = GenerateConfig(response_schema=ResponseSchema(name="step", json_schema=given))
+                config = GenerateConfig(
+                    response_schema=ResponseSchema(name="step", json_schema=given)
+                )
             output = await client.generate(messages, config=config)
             messages.append(output.message)
             talk.keep(messages, output)
@@ -331,9 +333,7 @@ class _Talk:
             text = await anyio.to_thread.run_sync(tools.call, call.function, arguments)
         else:
             text = tools.call(call.function, arguments)
-        event = ToolEvent(
-            id=call.id, function=call.function, arguments=call.arguments, result=text
-        )
+        event = ToolEvent(id=call.id, function=call.function, arguments=call.arguments, result=text)
         # there is no public way to tell of a tool
         transcript()._event(event)  # pyright: ignore[reportPrivateUsage]
         return ChatMessageTool(content=text, tool_call_id=call.id, function=call.function)

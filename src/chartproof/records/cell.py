@@ -4,6 +4,7 @@ from typing import Literal
 
 from chartproof.records.record import Document
 from chartproof.records.trace import digest
+from chartproof.records.usage import Usage
 
 Outcome = Literal["reported", "agent_failed", "infrastructure"]
 
@@ -19,6 +20,9 @@ class CellInfo(Document):
         calls: Tool calls made, refused ones included.
         jail: What confined the system's program: what made the jail, or `off` and why.
         shell: Whether the system could run Python: `on` with the versions, or `off` and why.
+        asked: Model that was asked for; empty where none was.
+        served: Other models that answered, by their names; a run with any is flagged in tables.
+        usage: What all answers of models used together; None where none was asked.
         trace: Hash of the trace's last event, so that no other trace can stand beside it.
         seal: Of everything else here; see `sealed`.
     """
@@ -37,6 +41,9 @@ class CellInfo(Document):
     jail: str = ""
     shell: str = ""
     seconds: float | None = None
+    asked: str = ""
+    served: tuple[str, ...] = ()
+    usage: Usage | None = None
     trace: str = ""
     seal: str = ""
 

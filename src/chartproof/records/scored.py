@@ -88,6 +88,7 @@ class Scored(Document):
         patient_rows: Rows of the patient that were retrieved.
         findings: Every required finding of the scenario.
         criteria: The criteria that apply to the case.
+        served: Models that answered in place of the one that was asked for.
     """
 
     run: str
@@ -109,6 +110,7 @@ class Scored(Document):
     policy: PolicyUse = PolicyUse()
     criteria: tuple[GradedItem, ...] = ()
     effort: Effort = Effort()
+    served: tuple[str, ...] = ()
 
     @property
     def correct(self) -> bool:

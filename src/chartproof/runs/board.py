@@ -160,6 +160,9 @@ class Board:
             jail=jail,
             shell=NOT_ASKED,
             seconds=ending.seconds,
+            asked=ending.asked,
+            served=ending.served,
+            usage=ending.usage,
             trace=ending.proof,
         )
 

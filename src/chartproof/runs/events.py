@@ -7,7 +7,8 @@ from pathlib import Path
 from chartproof.errors import ChartproofError
 from chartproof.models.ledger import Spent
 from chartproof.records.cell import Outcome
-from chartproof.records.trace import Called, Ended, Event, Reported, Started
+from chartproof.records.trace import Called, Ended, Event, Reported, Started, Turn
+from chartproof.records.usage import Usage, total
 from chartproof.runs import cells
 from chartproof.runs.process import AgentFailure, Interrupted
 from chartproof.tools.trace import Recorder, TraceWriter
@@ -19,6 +20,9 @@ class Ending:
 
     Attributes:
         calls: Tool calls made, refused ones included.
+        asked: Model that was asked for; empty where none was.
+        served: Other models that answered.
+        usage: Of all answers of models; None where none was asked.
         proof: Hash of the trace's last event.
     """
 
@@ -27,6 +31,9 @@ class Ending:
     calls: int
     seconds: float
     proof: str
+    asked: str = ""
+    served: tuple[str, ...] = ()
+    usage: Usage | None = None
 
 
 def traced(
@@ -51,11 +58,14 @@ def traced(
     """
     began = clock()
     calls = 0
+    turns: list[Turn] = []
     with TraceWriter(part / cells.TRACE) as writer:
 
         def record(event: Event) -> None:
             nonlocal calls
             calls += isinstance(event, Called)
+            if isinstance(event, Turn) and event.finish is not None:  # a script's tells nothing
+                turns.append(event)
             writer.write(event)
 
         record(started)
@@ -73,4 +83,13 @@ def traced(
             outcome, reason = "infrastructure", str(failure)
         seconds = round(clock() - began, 3)
         record(Ended(outcome=outcome, reason=reason, seconds=seconds))
-        return Ending(outcome, reason, calls, seconds, writer.proof)
+        return Ending(
+            outcome,
+            reason,
+            calls,
+            seconds,
+            writer.proof,
+            asked=turns[0].model if turns else "",
+            served=tuple(sorted({each.served or "" for each in turns if each.served_otherwise})),
+            usage=total(each.usage for each in turns) if turns else None,
+        )

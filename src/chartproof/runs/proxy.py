@@ -155,7 +155,8 @@ class Line:
         """
         if self._stop is not None:
             raise self._stop
-        if self.ended is not None:
+        waited = self._last_failed and not reported and self.rest <= 0
+        if self.ended is not None and not waited:
             raise AgentFailure(self.ended)
         if self._failed and (not self.answered or (self._last_failed and not reported)):
             raise RunError(

@@ -76,7 +76,7 @@ class React:
                     log=asking.log,
                 )
                 return asking.report(said, turns=self._entry.turns)
-            steps = _Steps(specs, calls.answer, self._entry.turns)
+            steps = Steps(specs, calls.answer, self._entry.turns)
             said = inspect.converse(
                 asking.place,
                 errand.prompt + steps.told,
@@ -118,7 +118,7 @@ class _Calls:
 
 
 @dataclass
-class _Steps:
+class Steps:
     """A conversation in which each answer is one JSON object: a call, or the report.
 
     Attributes:

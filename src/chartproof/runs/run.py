@@ -195,6 +195,9 @@ def _fill(
         jail=system.jail,
         shell=shell.told() if shell else NOT_ASKED,
         seconds=ending.seconds,
+        asked=ending.asked,
+        served=ending.served,
+        usage=ending.usage,
         trace=ending.proof,
     )
 

@@ -88,7 +88,7 @@ class SingleShot:
     def answer(self, errand: Errand) -> str:
         """Read the chart, and ask once."""
         with Asking(self._entry.model, self._means, errand) as asking:
-            read = _Reading(errand.door, self._entry.characters, asking.over)
+            read = Reading(errand.door, self._entry.characters, asking.over)
             if errand.retrieved is not None:
                 read.again(errand.retrieved)
             else:
@@ -108,7 +108,7 @@ class SingleShot:
 
 
 @dataclass
-class _Reading:
+class Reading:
     """Answers of tools, gathered for one text.
 
     Attributes:
