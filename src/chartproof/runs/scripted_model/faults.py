@@ -29,12 +29,13 @@ KINDS: dict[str, str] = {
     "empty": "answers nothing",
     "no-usage": "does not tell what it used",
     "aloud": "says what it calls before it calls it",
+    "parallel": "makes so many calls at once, 2 unless told, as far as it can guess them",
 }
 """Kind → what the server then does."""
 TIMES = ("always", "once", "each")
 _FORM = re.compile(r"([\w-]+)(?:=([\w.\-]+))?(?:@(\d+))?(?::([\w.]+))?")
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?")
-_VALUED = ("delay", "pace", "big", "429", "503", "529")
+_VALUED = ("delay", "pace", "big", "parallel", "429", "503", "529")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _range(written: str, kind: str, value: str | None) -> tuple[float, float]:
     if value is None:
         if kind in ("delay", "pace"):
             raise SpecError(f"`{written}` tells no time.", remedy=f"Write `{kind}=SECONDS`.")
-        default = {"big": 1_000_000.0, "429": 1.0}.get(kind, 0.0)
+        default = {"big": 1_000_000.0, "429": 1.0, "parallel": 2.0}.get(kind, 0.0)
         return default, default
     form = _RANGE.fullmatch(value)
     if form is None or kind not in _VALUED:

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chartproof.errors import RunError
+from chartproof.runs.scripted_model import steps
 from chartproof.runs.scripted_model.conversation import (
     Asked,
     Call,
+    Exchange,
     Finish,
     Offered,
     Reply,
@@ -17,6 +19,7 @@ from chartproof.runs.scripted_model.conversation import (
 )
 from chartproof.runs.scripted_model.naming import OURS, called, recognised
 from chartproof.runs.scripted_model.persona import Personas
+from chartproof.runs.scripted_model.steps import asked_in_steps, may_call
 
 BOARD = "board-"
 """How the names of those begin that answer a tumour board."""
@@ -25,6 +28,7 @@ NO_TOOLS = (
     "nothing."
 )
 NOTHING_ASKED = "I was asked nothing that I can answer."
+NO_CALLS_LEFT = "No call was left with which to look further, so I report nothing."
 NO_SUCH_TOOL = "no_such_tool"
 _FILLER = "There is more to say of this than anybody would read. "
 """Text of an answer that is longer than anybody wants."""
@@ -38,15 +42,34 @@ class Thought:
     calls: tuple[Call, ...] = ()
 
 
-def think(personas: Personas, persona: str, asked: Asked) -> Thought:  # noqa: PLR0911  a way out a line
+def think(personas: Personas, persona: str, asked: Asked, at_once: int = 1) -> Thought:
     """What a persona says next.
+
+    Args:
+        personas: All there are.
+        persona: The one that is asked.
+        asked: The request.
+        at_once: Calls that it may make in one answer; see `_calls`.
 
     Raises:
         SpecError: There is no such persona.
     """
     personas.check(persona)
+    stepwise = asked_in_steps(asked)
+    if stepwise is not None:
+        thought = _next(personas, persona, stepwise, 1)
+        if thought.calls and may_call(asked):
+            (call,) = thought.calls
+            return Thought(steps.called(call.tool.name, call.arguments))
+        return Thought(steps.reported(thought.text or NO_CALLS_LEFT))
     if asked.schema is not None and not asked.tools:
         return Thought(json.dumps(fitting(asked.schema)))
+    return _next(personas, persona, asked, at_once)
+
+
+def _next(  # noqa: PLR0911  a way out a line
+    personas: Personas, persona: str, asked: Asked, at_once: int
+) -> Thought:
     if not asked.prompt.strip():
         return Thought(NOTHING_ASKED)
     tools = recognised(asked.tools)
@@ -60,13 +83,36 @@ def think(personas: Personas, persona: str, asked: Asked) -> Thought:  # noqa: P
     told = list(tools) if tools or board else sorted(OURS)
     try:
         said = personas.next(persona, asked.prompt, told, asked.exchanges)
+        if said.report is not None:
+            return Thought(said.report)
+        if said.tool not in tools:
+            return Thought(NO_TOOLS)
+        first = Call(tools[said.tool], dict(said.arguments or {}))
+        return Thought("", _calls(personas, persona, asked, first, at_once))
     except RunError as error:
         return Thought(f"{NOTHING_ASKED} {error.what}")
-    if said.report is not None:
-        return Thought(said.report)
-    if said.tool not in tools:
-        return Thought(NO_TOOLS)
-    return Thought("", (Call(tools[said.tool], dict(said.arguments or {})),))
+
+
+def _calls(
+    personas: Personas, persona: str, asked: Asked, first: Call, at_once: int
+) -> tuple[Call, ...]:
+    """A call, with those that the persona would make next if it were answered with nothing.
+
+    A further one is made before its time, and perhaps in vain. What the persona reports hangs on
+    the answers alone, not on when they came.
+    """
+    tools = recognised(asked.tools)
+    calls = [first]
+    exchanges = list(asked.exchanges)
+    while len(calls) < at_once:
+        last = calls[-1]
+        own = called(last.tool.name)
+        exchanges.append(Exchange(own, last.arguments, f"call 0 · {own} · 0 rows · complete"))
+        said = personas.next(persona, asked.prompt, list(tools), exchanges)
+        if said.report is not None or said.tool not in tools:
+            break
+        calls.append(Call(tools[said.tool], dict(said.arguments or {})))
+    return tuple(calls)
 
 
 def altered(thought: Thought, asked: Asked, struck: Mapping[str, float]) -> Thought:

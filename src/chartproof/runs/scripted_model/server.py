@@ -264,7 +264,10 @@ class ModelServer:
             after = struck[str(status)]
             told = {"retry-after": f"{after:g}"} if after else {}
             return _refused(protocol, status, f"As was wished: {status}.", told)
-        thought = await anyio.to_thread.run_sync(think, self._personas, manner.persona, asked)
+        at_once = int(struck.get("parallel", 1))
+        thought = await anyio.to_thread.run_sync(
+            think, self._personas, manner.persona, asked, at_once
+        )
         answer = reply(
             altered(thought, asked, struck),
             replace(asked, longest=None) if "big" in struck else asked,
