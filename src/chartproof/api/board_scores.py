@@ -17,6 +17,7 @@ from chartproof.interventions.catalogue import catalogue
 from chartproof.interventions.ladders import climbed, ladders
 from chartproof.leaderboards.sensitivity import tables
 from chartproof.leaderboards.settings import Climbs
+from chartproof.leaderboards.ungoverned import marked
 from chartproof.metrics.interval import DRAWS
 from chartproof.oncology.cohort import read_cohort, read_gold
 from chartproof.records.board_study import UNREGISTERED, BoardStudy, StudyArm
@@ -50,6 +51,7 @@ class Scores:
         reads: System → section → how often agents read it.
         climbs: At which steps of ladders the plan has to change.
         spent: What each run took.
+        ungoverned: Systems that ran without a jail.
     """
 
     pairs: tuple[Pair, ...]
@@ -59,6 +61,7 @@ class Scores:
     reads: Mapping[str, Mapping[str, int]]
     climbs: Climbs
     spent: tuple[Spent, ...]
+    ungoverned: frozenset[str] = frozenset()
 
 
 def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> Scores:
@@ -134,6 +137,9 @@ def score_board(home: Path, study: BoardStudy, *, progress: Count = _silent) -> 
             tolerances={name: each.tolerance for name, each in ladders().items()},
         ),
         spent=tuple(spent),
+        ungoverned=frozenset(
+            setting_of(label)[0] for (label, _, _), (_, cell) in found.items() if not cell.governed
+        ),
     )
 
 
@@ -176,7 +182,7 @@ def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
         draws: Resamples of each interval.
     """
     entries = catalogue().interventions.values()
-    found = tables(
+    made = tables(
         scores.pairs,
         scores.coverages,
         climbs=scores.climbs,
@@ -185,6 +191,7 @@ def board_tables(scores: Scores, *, draws: int = DRAWS) -> list[Table]:
         sections=scores.reads,
         draws=draws,
     )
+    found = marked(made, scores.ungoverned)
     if not scores.unregistered:
         return found
     return [

@@ -44,6 +44,7 @@ from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.labels import counterfactuals, reference
 from chartproof.leaderboards import contrasts
 from chartproof.leaderboards.audit import tables as leaderboards
+from chartproof.leaderboards.ungoverned import marked
 from chartproof.records.case import FACTUAL, Anchor, Case, CaseSet
 from chartproof.records.cell import CellInfo
 from chartproof.records.label import Label
@@ -437,13 +438,18 @@ def tables(home: Path, study: str, *, progress: Count = _silent) -> list[Table]:
 
 def _board(home: Path, study: str, found: Iterable[Graded]) -> list[Table]:
     twins = counterfactuals.read(home / "labels")
-    scored = [each.scored for each in found]
+    scored: list[Scored] = []
+    loose: set[str] = set()
+    for each in found:
+        scored.append(each.scored)
+        loose |= set() if each.cell.governed else {each.cell.system}
     by_system: dict[str, list[Scored]] = {}
     for run in scored:
         if run.arm == FACTUAL:
             by_system.setdefault(run.system, []).append(run)
     named = read_named(home / "runs" / study)
-    return [*leaderboards(scored, twins=twins), *contrasts.named(by_system, named)]
+    made = [*leaderboards(scored, twins=twins), *contrasts.named(by_system, named)]
+    return marked(made, loose)
 
 
 def write_site(

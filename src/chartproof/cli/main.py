@@ -28,6 +28,7 @@ from chartproof.cli import (
     shell,
     store,
     study,
+    systems,
     traces,
 )
 from chartproof.cli.screen import complain
@@ -99,6 +100,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(study.app, name="study")
 app.add_typer(board.app, name="board")
 app.add_typer(model.app, name="model")
+app.add_typer(systems.app, name="systems")
 app.command("tool")(chart.tool)
 app.command("serve")(serve.serve)
 app.command("run")(runs.run)

@@ -8,6 +8,9 @@ from chartproof.records.usage import Usage
 
 Outcome = Literal["reported", "agent_failed", "infrastructure"]
 
+UNGOVERNED = "ungoverned: "
+"""What a cell says of the jail begins so where a program of somebody else's ran without one."""
+
 
 class CellInfo(Document):
     """`cell.json`: written last, so that a folder with it is whole.
@@ -18,7 +21,8 @@ class CellInfo(Document):
         outcome: As in the trace's last event.
         reason: Why there is no report; empty where there is one.
         calls: Tool calls made, refused ones included.
-        jail: What confined the system's program: what made the jail, or `off` and why.
+        jail: What confined the system's program: what made the jail; `off` and why, for a program
+            of this package; or `ungoverned` and why, for one that could reach what it liked.
         shell: Whether the system could run Python: `on` with the versions, or `off` and why.
         asked: Model that was asked for; empty where none was.
         served: Other models that answered, by their names; a run with any is flagged in tables.
@@ -46,6 +50,16 @@ class CellInfo(Document):
     usage: Usage | None = None
     trace: str = ""
     seal: str = ""
+
+    @property
+    def governed(self) -> bool:
+        """Whether all that the system could reach was what it was given here."""
+        return not self.jail.startswith(UNGOVERNED)
+
+    @property
+    def shown(self) -> str:
+        """The system, with the mark that belongs to it."""
+        return self.system if self.governed else f"{self.system} ({UNGOVERNED.rstrip(': ')})"
 
     def sealed(self) -> "CellInfo":
         """The same with the seal that belongs to it."""

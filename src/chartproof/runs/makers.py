@@ -23,6 +23,7 @@ _MAKERS: dict[str, str] = {
     ),
     "react": "chartproof.runs.react",
     "single_shot": "chartproof.runs.single_shot",
+    "command": "chartproof.runs.command",
 }
 """Kind → the module whose `make(entry, means)` builds it."""
 

@@ -18,7 +18,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from io import FileIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO
 
 from chartproof.errors import RunError
@@ -103,20 +103,11 @@ class Jail:
             *("--unshare-all", "--unshare-user", "--disable-userns", "--assert-userns-disabled"),
             *("--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"),
             *("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "jail", "--clearenv"),
-            *(
-                part
-                for path, place in self.shared.items()
-                for part in ("--ro-bind", str(place), path)
-            ),
+            *self._mounts(),
             *(part for path, place in self.links.items() for part in ("--symlink", place, path)),
             *(("--proc", "/proc") if self.proc else ()),
             *("--dev", "/dev", "--size", str(16 << 20), "--tmpfs", "/dev/shm"),
             *("--remount-ro", "/dev"),
-            *(
-                part
-                for path, size in self.scratch.items()
-                for part in ("--size", str(size), "--tmpfs", path)
-            ),
             *(
                 part
                 for path in self.given
@@ -130,6 +121,16 @@ class Jail:
             ),
             *("--seccomp", str(filter_), "--info-fd", str(told), "--block-fd", str(wait)),
         ]
+
+    def _mounts(self) -> list[str]:
+        """What is shared and what is scratch, each before what lies in it."""
+        found: list[str] = []
+        for path in sorted({**self.shared, **self.scratch}, key=lambda each: PurePath(each).parts):
+            if path in self.scratch:
+                found += ["--size", str(self.scratch[path]), "--tmpfs", path]
+            else:
+                found += ["--ro-bind", str(self.shared[path]), path]
+        return found
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,11 @@ class Cli:
         with opened(errand, access=self._access, turns=self._entry.turns) as doors:
             try:
                 ended = self._run(errand, doors, reading, until)
-            except BaseException:
+            except BaseException as error:
                 self._keep(errand, doors, reading, None)
+                if isinstance(error, AgentFailure) and doors.line is not None:
+                    # time that went by while the provider failed is not the agent's
+                    doors.line.conclude(reported=False)
                 raise
             self._keep(errand, doors, reading, ended.status)
         return self._report(errand, doors, reading, ended)
@@ -134,7 +137,7 @@ class Cli:
         )
 
         def broken() -> Exception | None:
-            return _unready(self._entry) if reading.ready is False else doors.broken()
+            return unready(self._entry) if reading.ready is False else doors.broken()
 
         watch = Watch(until, errand.clock, errand.stopped, broken)
         with confined(self._python, jail) as started:
@@ -171,18 +174,23 @@ class Cli:
         reason = doors.broken()
         if reason is not None:
             raise reason
-        hidden = self._entry.as_deployed  # the program may let the model look for tools first
-        unused = doors.door.made == 0
-        if unused and not hidden and offered(errand.folder, doors.ways.tools) is False:
-            raise _unready(self._entry)
+        seen = offered(errand.folder, doors.ways.tools)
+        # as deployed, the program may let the model look for tools first
+        if doors.door.made == 0 and (seen is None or not (seen or self._entry.as_deployed)):
+            raise unready(self._entry, _said(reading, ended))
         if reading.report is None:
-            said = "; ".join(reading.claims.complaints[-3:]) or ended.said or "it said nothing"
+            said = _said(reading, ended)
             raise AgentFailure(f"The agent ended with status {ended.status} and no report: {said}")
         return reading.report
 
 
-def _unready(entry: CliSystem) -> RunError:
+def unready(entry: CliSystem, said: str = "") -> RunError:
+    """What is said of a run whose tools did not reach the program."""
     return RunError(
-        f"The tools never reached `{entry.name}` ({entry.kind}).",
+        f"The tools never reached `{entry.name}` ({entry.kind}){f': {said}' if said else ''}.",
         remedy="Run the study again; if it stays so, see `chartproof systems doctor`.",
     )
+
+
+def _said(reading: Reading, ended: Ended) -> str:
+    return "; ".join(reading.claims.complaints[-3:]) or ended.said or "it said nothing"

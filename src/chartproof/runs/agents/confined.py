@@ -9,6 +9,7 @@ import os
 import selectors
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,8 @@ from math import ceil
 from pathlib import Path
 
 from chartproof.errors import RunError
-from chartproof.runs.agents.installed import LIBRARIES
+from chartproof.runs.agents.host import Host
+from chartproof.runs.agents.installed import BIN, LIBRARIES
 from chartproof.runs.process import AgentFailure, Interrupted
 from chartproof.tools import interpreter as pythons
 from chartproof.tools.interpreter import Interpreter
@@ -36,6 +38,8 @@ KEPT = 32 << 20
 """Bytes that are kept of what a program says."""
 LONGEST = 8 << 20
 """Bytes of one line that is read; longer ones are kept and not read."""
+_OWN = "/opt/own"
+"""Where the libraries of the jail's Python lie beside those of the machine."""
 _RELAY, _PLAN, _INPUT = "/relay.py", "/plan.json", "/input.txt"
 _POLL = 0.1
 _COUNTED = 1.0
@@ -87,6 +91,7 @@ def jail_of(
     shared: Mapping[str, Path],
     sockets: Mapping[str, Path],
     seconds: float,
+    host: Host | None = None,
 ) -> Jail:
     """The jail of a program.
 
@@ -96,6 +101,7 @@ def jail_of(
         shared: Path within → file or folder of the machine.
         sockets: Those of `MODEL` and `TOOLS` that there are, each with its place on the machine.
         seconds: That a run may take.
+        host: Programs of the machine that it finds; None lets it find none.
     """
     ports = {MODEL: MODEL_PORT, TOOLS: TOOLS_PORT}
     plan = {
@@ -105,9 +111,8 @@ def jail_of(
         "environment": {
             "HOME": HOME,
             "LANG": "C.UTF-8",
-            "LD_LIBRARY_PATH": f"{pythons.LIBRARIES}:{LIBRARIES}",
-            "PATH": "/agent/bin:/usr/local/bin:/usr/bin:/bin",
-            "SHELL": "/bin/false",
+            "PATH": "/usr/local/bin:/usr/bin:/bin" if host else f"{BIN}/bin",
+            **({} if host else {"LD_LIBRARY_PATH": f"{pythons.LIBRARIES}:{LIBRARIES}"}),
             "TMPDIR": "/tmp",
             "TZ": "UTC",
             "USER": "agent",
@@ -117,17 +122,23 @@ def jail_of(
         "stdin": _INPUT,
         "processes": PROCESSES,
     }
+    of_python = dict(python.shared)
+    own_libraries = python.environment["LD_LIBRARY_PATH"]
+    if host is not None:
+        # the machine's own libraries are where their loader expects them; others come last
+        of_python[_OWN] = of_python.pop(pythons.LIBRARIES)
+        own_libraries = ":".join((f"{pythons.HOME}/lib", *host.libraries, _OWN))
     return Jail(
-        shared={**python.shared, **shared, **sockets},
+        shared={**of_python, **(host.shared if host else {}), **shared, **sockets},
         given={
             _RELAY: Path(__file__).with_name("relay.py").read_bytes(),
             _PLAN: json.dumps(plan, ensure_ascii=False).encode("utf-8", "replace"),
             _INPUT: start.stdin.encode("utf-8", "replace"),
             **{path: text.encode() for path, text in _FILES.items()},
         },
-        scratch={"/home": 1 << 30, "/tmp": 1 << 30},
-        links=python.links,
-        environment=python.environment,
+        scratch={HOME: 1 << 30, "/tmp": 1 << 30, **(host.hidden if host else {})},
+        links=host.links if host else python.links,
+        environment={**python.environment, "LD_LIBRARY_PATH": own_libraries},
         directory="/",
         proc=True,  # such programs ask it for their own path
         sockets=(socket.AF_UNIX, socket.AF_INET),
@@ -187,11 +198,16 @@ class Watch:
             raise AgentFailure("The time limit was reached.")
 
 
-def attend(started: Jailed, watch: Watch, folder: Path, line: Callable[[bytes], None]) -> Ended:
+def attend(
+    started: Jailed | subprocess.Popen[bytes],
+    watch: Watch,
+    folder: Path,
+    line: Callable[[bytes], None],
+) -> Ended:
     """Take what a program says until it ends, and keep it.
 
     Args:
-        started: The program.
+        started: The program, in a jail or not.
         watch: What ends it before.
         folder: Gets `stdout.txt` and `stderr.txt`.
         line: Told each line of standard output as it comes.
@@ -200,10 +216,11 @@ def attend(started: Jailed, watch: Watch, folder: Path, line: Callable[[bytes], 
         AgentFailure: It took all its memory, or what `watch` says.
         ChartproofError: See `Watch.look`; or the disk failed.
     """
-    process = started.process
+    inmate = started if isinstance(started, Jailed) else None
+    process = started.process if isinstance(started, Jailed) else started
     assert process.stdout is not None
     assert process.stderr is not None
-    counted = "memory" not in started.group.bounded
+    counted = inmate is not None and "memory" not in inmate.group.bounded
     due = time.monotonic() + _COUNTED
     last = bytearray()
     try:
@@ -228,8 +245,7 @@ def attend(started: Jailed, watch: Watch, folder: Path, line: Callable[[bytes], 
                     take(piece)
                     del last[:-4_000]
                 if counted and time.monotonic() >= due:
-                    if started.ran_out():
-                        raise AgentFailure("The agent took all the memory that there is for it.")
+                    _refuse_hunger(inmate)
                     due = time.monotonic() + _COUNTED
             lines.end()
             while process.poll() is None:
@@ -240,10 +256,14 @@ def attend(started: Jailed, watch: Watch, folder: Path, line: Callable[[bytes], 
             f"What the agent said could not be kept in {folder}: {error.strerror}.",
             remedy="Free disk space and run again.",
         ) from error
-    if started.ran_out():
-        raise AgentFailure("The agent took all the memory that there is for it.")
+    _refuse_hunger(inmate)
     said = bytes(last).decode("utf-8", "replace").strip().splitlines()
     return Ended(_status(process.returncode), " · ".join(said[-3:])[-600:])
+
+
+def _refuse_hunger(started: Jailed | None) -> None:
+    if started is not None and started.ran_out():
+        raise AgentFailure("The agent took all the memory that there is for it.")
 
 
 def _status(code: int) -> int | None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from chartproof.records.study import Budget
 from chartproof.runs.access import Access
-from chartproof.runs.agents.confined import MODEL, TOOLS
+from chartproof.runs.agents.confined import MODEL, MODEL_PORT, TOOLS, TOOLS_PORT
 from chartproof.runs.agents.harness import Ways
 from chartproof.runs.agents.rationed import Rationed
 from chartproof.runs.errand import Errand
 from chartproof.runs.proxy import Line
-from chartproof.tools.endpoint import Endpoint
+from chartproof.tools.endpoint import Endpoint, Tcp
 from chartproof.tools.jail import NOBODY
 
 GRACE = 0.2
@@ -49,6 +49,7 @@ def opened(
     access: Access | None,
     turns: int,
     tools: bool = True,
+    jailed: bool = True,
 ) -> Generator[Doors]:
     """Listen at both sockets for one run.
 
@@ -57,6 +58,7 @@ def opened(
         access: To the model; None opens none.
         turns: Requests to it that the system allows itself, if the study does not allow fewer.
         tools: Whether there are tools.
+        jailed: Whether the program is in a jail; else it finds both at ports of this machine.
 
     Raises:
         SpecError: The data may not be sent to the model.
@@ -66,23 +68,28 @@ def opened(
         folder = Path(tempfile.mkdtemp(prefix="doors-"))
         held.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.chmod(0o711)  # whoever is nobody passes through, and lists nothing
-        sockets: dict[str, Path] = {}
+        sockets = {MODEL: folder / "model"} if access is not None else {}
+        sockets |= {TOOLS: folder / "tools"} if tools else {}
         door, line, token = None, None, ""
+        ports = {MODEL: MODEL_PORT, TOOLS: TOOLS_PORT}
         if access is not None:
-            sockets[MODEL] = folder / "model"
             bounded = replace(errand, budget=_bounded(errand.budget, turns))
-            _, line = held.enter_context(access.proxied(bounded, os.environ, sockets[MODEL]))
+            where = sockets[MODEL] if jailed else Tcp()
+            proxy, line = held.enter_context(access.proxied(bounded, os.environ, where))
+            ports[MODEL] = proxy.port or MODEL_PORT
         if tools:
-            sockets[TOOLS] = folder / "tools"
-            endpoint = held.enter_context(Endpoint(sockets[TOOLS]))
+            endpoint = held.enter_context(Endpoint(sockets[TOOLS] if jailed else Tcp()))
             door = Rationed(errand.door, errand.budget.calls)
             token = endpoint.add(door, door.end)
             held.callback(endpoint.remove, token, grace=GRACE)
-        if os.geteuid() == 0:
+            ports[TOOLS] = endpoint.port or TOOLS_PORT
+        if jailed and os.geteuid() == 0:
             for each in sockets.values():
                 os.chown(each, NOBODY, NOBODY)
         names = [str(spec["name"]) for spec in errand.door.specs()] if tools else []
-        yield Doors(sockets, Ways(line.path if line else "", token, names), door, line)
+        path = line.path if line else ""
+        ways = Ways(path, token, names, ports[MODEL], ports[TOOLS])
+        yield Doors(sockets if jailed else {}, ways, door, line)
 
 
 def _bounded(budget: Budget, turns: int) -> Budget:

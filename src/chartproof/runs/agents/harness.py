@@ -30,21 +30,24 @@ class Ways:
         model: Path of the run's model below the port's address.
         token: Of the tools.
         tools: Their names.
+        model_port, tools_port: Where both are.
     """
 
     model: str
     token: str
     tools: Sequence[str] = ()
+    model_port: int = MODEL_PORT
+    tools_port: int = TOOLS_PORT
 
     @property
     def model_url(self) -> str:
         """Where the model is, without a slash at its end."""
-        return f"http://127.0.0.1:{MODEL_PORT}{self.model}"
+        return f"http://127.0.0.1:{self.model_port}{self.model}"
 
     @property
     def tools_url(self) -> str:
         """Where the tools are."""
-        return f"http://127.0.0.1:{TOOLS_PORT}{PATH}"
+        return f"http://127.0.0.1:{self.tools_port}{PATH}"
 
     @property
     def headers(self) -> dict[str, str]:
