@@ -230,6 +230,20 @@ def test_an_answer_may_be_empty_or_not_tell_its_usage(protocol: str, server: Mod
         assert answer.usage is None
 
 
+@pytest.mark.parametrize("protocol", CLIENTS)
+def test_an_answer_may_be_refused_or_cut_at_a_limit(protocol: str, server: ModelServer) -> None:
+    ends = {"chat": ("content_filter", "length"), "responses": ("incomplete", "incomplete"),
+            "messages": ("refusal", "max_tokens"), "gemini": ("SAFETY", "MAX_TOKENS")}  # fmt: skip
+    client = CLIENTS[protocol]
+    for stream in (False, True):
+        body = client.body(client.begin(QUESTION), SPECS, stream)
+        whole = client.ask(f"{server.url}/evidence-blind", body).text
+        refused = client.ask(f"{server.url}/evidence-blind/refusal", body)
+        cut = client.ask(f"{server.url}/evidence-blind/length", body)
+        assert (refused.finish, cut.finish) == ends[protocol]
+        assert (refused.text, cut.text) == ("I cannot help with that.", whole[: len(whole) // 2])
+
+
 def test_a_call_may_be_told_aloud(server: ModelServer) -> None:
     for client in CLIENTS.values():
         body = client.body(client.begin(QUESTION), SPECS, True)

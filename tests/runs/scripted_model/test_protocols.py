@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -242,6 +244,16 @@ def test_its_processes_end_with_it() -> None:
         found = [each for each in children() if "replay.py" in each[1] and each not in before]
         assert found
     assert not [each for each in children() if each in found]
+
+
+def test_a_process_of_its_own_that_is_killed_is_started_again(server: ModelServer) -> None:
+    client = CLIENTS["chat"]
+    body = client.body(client.begin(QUESTION), specs(), stream=False)
+    before = client.ask(server.url, body)
+    for number, line in children():
+        if "replay.py" in line:
+            os.kill(int(number), signal.SIGKILL)
+    assert client.ask(server.url, body).raw == before.raw
 
 
 def children() -> list[tuple[str, str]]:

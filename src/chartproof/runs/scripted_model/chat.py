@@ -136,7 +136,8 @@ def _calls(reply: Reply) -> list[dict[str, Any]]:
 
 
 def _finish(reply: Reply) -> str:
-    return {"stop": "stop", "calls": "tool_calls", "length": "length"}[reply.finish]
+    names = {"calls": "tool_calls", "refusal": "content_filter"}
+    return names.get(reply.finish, reply.finish)
 
 
 def _usage(reply: Reply) -> dict[str, Any]:

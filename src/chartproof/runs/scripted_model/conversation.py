@@ -12,7 +12,7 @@ from typing import Any, Literal
 from chartproof.errors import SpecError
 
 Role = Literal["system", "user", "assistant", "tool"]
-Finish = Literal["stop", "calls", "length"]
+Finish = Literal["stop", "calls", "length", "refusal"]
 
 _ANSWER = re.compile(r"^call \d+ · ", re.MULTILINE)
 """How each answer of our tools begins."""

@@ -27,6 +27,8 @@ KINDS: dict[str, str] = {
     "loop": "makes its last call again, or its first for ever",
     "big": "answers with so many bytes of text, 1000000 unless told",
     "empty": "answers nothing",
+    "refusal": "refuses, as a provider's filter does",
+    "length": "ends in the middle of its text, as if no more tokens were allowed",
     "no-usage": "does not tell what it used",
     "aloud": "says what it calls before it calls it",
     "parallel": "makes so many calls at once, 2 unless told, as far as it can guess them",

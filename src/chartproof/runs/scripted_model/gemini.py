@@ -120,7 +120,8 @@ def _parts(reply: Reply) -> list[dict[str, Any]]:
 def _chunk(reply: Reply, parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
     if last:
-        candidate["finishReason"] = "MAX_TOKENS" if reply.finish == "length" else "STOP"
+        names = {"length": "MAX_TOKENS", "refusal": "SAFETY"}
+        candidate["finishReason"] = names.get(reply.finish, "STOP")
     chunk: dict[str, Any] = {
         "candidates": [candidate],
         "modelVersion": reply.model,

@@ -132,7 +132,8 @@ def _blocks(reply: Reply) -> list[dict[str, Any]]:
 
 
 def _finish(reply: Reply) -> str:
-    return {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}[reply.finish]
+    names = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens"}
+    return names.get(reply.finish, reply.finish)
 
 
 def _usage(reply: Reply) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from chartproof.errors import RunError
 from chartproof.runs.scripted_model import steps
 from chartproof.runs.scripted_model.conversation import (
     Asked,
@@ -18,7 +17,7 @@ from chartproof.runs.scripted_model.conversation import (
     tokens,
 )
 from chartproof.runs.scripted_model.naming import OURS, called, recognised
-from chartproof.runs.scripted_model.persona import Personas
+from chartproof.runs.scripted_model.persona import Personas, Puzzled
 from chartproof.runs.scripted_model.steps import asked_in_steps, may_call
 
 BOARD = "board-"
@@ -29,6 +28,7 @@ NO_TOOLS = (
 )
 NOTHING_ASKED = "I was asked nothing that I can answer."
 NO_CALLS_LEFT = "No call was left with which to look further, so I report nothing."
+REFUSED = "I cannot help with that."
 NO_SUCH_TOOL = "no_such_tool"
 _FILLER = "There is more to say of this than anybody would read. "
 """Text of an answer that is longer than anybody wants."""
@@ -40,6 +40,8 @@ class Thought:
 
     text: str
     calls: tuple[Call, ...] = ()
+    finish: Finish | None = None
+    """Why it ends, where that is not plain."""
 
 
 def think(personas: Personas, persona: str, asked: Asked, at_once: int = 1) -> Thought:
@@ -89,7 +91,7 @@ def _next(  # noqa: PLR0911  a way out a line
             return Thought(NO_TOOLS)
         first = Call(tools[said.tool], dict(said.arguments or {}))
         return Thought("", _calls(personas, persona, asked, first, at_once))
-    except RunError as error:
+    except Puzzled as error:
         return Thought(f"{NOTHING_ASKED} {error.what}")
 
 
@@ -119,6 +121,10 @@ def altered(thought: Thought, asked: Asked, struck: Mapping[str, float]) -> Thou
     """What is said where something goes wrong with it."""
     if "empty" in struck:
         return Thought("")
+    if "refusal" in struck:
+        return Thought(REFUSED, finish="refusal")
+    if "length" in struck:
+        return Thought(thought.text[: len(thought.text) // 2], finish="length")
     if "loop" in struck:
         thought = _again(thought, asked)
     if "wrong-tool" in struck:
@@ -158,7 +164,7 @@ def reply(thought: Thought, asked: Asked, *, model: str, mark: str, told: bool =
         told: Whether usage is told.
     """
     text = thought.text
-    finish: Finish = "calls" if thought.calls else "stop"
+    finish: Finish = thought.finish or ("calls" if thought.calls else "stop")
     if asked.longest is not None and not thought.calls and tokens(text) > asked.longest:
         text = text.encode()[: asked.longest * 4].decode(errors="ignore")
         finish = "length"

@@ -34,6 +34,10 @@ class Next:
     arguments: Mapping[str, Any] | None = None
 
 
+class Puzzled(RunError):  # noqa: N818  what was asked is at fault
+    """A scripted system can make nothing of what it was asked."""
+
+
 class Personas:
     """All scripted systems, started when they are first asked.
 
@@ -85,7 +89,8 @@ class Personas:
 
         Raises:
             SpecError: There is no such system.
-            RunError: It failed over what it was given.
+            Puzzled: It failed over what it was given.
+            RunError: Its process ended twice.
         """
         self.check(name)
         answers = [
@@ -99,15 +104,26 @@ class Personas:
             "tools": [{"name": tool} for tool in tools],
             "answers": answers,
         }
-        said = self._worker(name).ask(asked)
+        said = self._said(name, asked)
         if "failed" in said:
-            raise RunError(
+            raise Puzzled(
                 f"The scripted system {name} failed: {said['failed']}.",
                 remedy="Ask it with a prompt of the kind that it answers.",
             )
         if "report" in said:
             return Next(said["report"])
         return Next(None, said["tool"], said["arguments"])
+
+    def _said(self, name: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """What a system answers; where its process was ended by others, by a second one."""
+        worker = self._worker(name)
+        try:
+            return worker.ask(asked)
+        except RunError:
+            with self._starting:
+                for package in [key for key, held in self._workers.items() if held is worker]:
+                    self._workers.pop(package).close()
+            return self._worker(name).ask(asked)
 
     def _worker(self, name: str) -> "_Worker":
         package = "board" if name in BOARD_SYSTEMS else AUDITOR.package

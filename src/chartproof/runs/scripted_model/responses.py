@@ -33,6 +33,8 @@ _TOLD = re.compile(r"^// call (\{.*\})$", re.MULTILINE)
 """A comment of our programs by which their calls are known again."""
 _GROWING = ("content", "arguments", "input")
 """What of an item is empty when a stream begins it."""
+_INCOMPLETE = {"length": "max_output_tokens", "refusal": "content_filter"}
+"""Why an answer ended before it was whole."""
 _OF_MODEL = ("function_call", "custom_tool_call", "tool_search_call", "reasoning")
 
 
@@ -132,11 +134,11 @@ def _offered(tools: list[dict[str, Any]], listed: str) -> Iterator[Offered]:
 
 def whole(asked: Asked, reply: Reply) -> dict[str, Any]:
     """An answer in one piece."""
-    cut = reply.finish == "length"
+    why = _INCOMPLETE.get(reply.finish)
     return {
         **_base(asked, reply),
-        "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "status": "incomplete" if why else "completed",
+        "incomplete_details": {"reason": why} if why else None,
         "output": _items(reply),
         "usage": _usage(reply),
     }
@@ -216,7 +218,7 @@ def _items(reply: Reply) -> list[dict[str, Any]]:
                 "type": "message",
                 "id": reply.id("msg_"),
                 "role": "assistant",
-                "status": "incomplete" if reply.finish == "length" else "completed",
+                "status": "incomplete" if reply.finish in _INCOMPLETE else "completed",
                 "content": [part],
             }
         )

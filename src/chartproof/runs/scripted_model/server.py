@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from chartproof.errors import SpecError
+from chartproof.errors import RunError, SpecError
 from chartproof.runs.scripted_model import chat, gemini, messages, responses
 from chartproof.runs.scripted_model.conversation import Asked, Reply
 from chartproof.runs.scripted_model.faults import STATUSES, Fault, Struck, parsed
@@ -201,6 +201,8 @@ class ModelServer:
         protocol = _protocol(form) if form else None
         try:
             response = await self._answer(request, form, protocol)
+        except RunError as error:
+            response = _refused(protocol, 500, f"{error.what} {error.remedy}")
         except SpecError as error:
             status = 404 if protocol is None else 400
             response = _refused(protocol, status, f"{error.what} {error.remedy}")
