@@ -1,6 +1,6 @@
 """Works cases by the SDKs of three providers: `python sdk_clients.py`, JSON in and out.
 
-Run by the interpreter of the wire venv, which holds the SDKs; it knows nothing of chartproof.
+It knows nothing of chartproof.
 """
 
 import json

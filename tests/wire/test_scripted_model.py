@@ -2,11 +2,14 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.wire.conftest import missing
 
 from auditor.desk import Desk
 from auditor.habits import HABITS
@@ -55,8 +58,11 @@ def name(protocol: str, stream: bool) -> str:
 
 
 @pytest.fixture(scope="module")
-def done(server: ModelServer, wire_python: str) -> dict[str, Any]:
+def done(server: ModelServer) -> dict[str, Any]:
     """What the SDKs made of every task; they are imported once, which takes the longest."""
+    for each in ("openai", "anthropic", "google.genai"):
+        if find_spec(each) is None:
+            missing(f"The package {each}", "Install chartproof[models].")
     # each conversation fails once: the SDK tries again, and nothing is lost or done twice
     tasks: dict[str, Any] = {
         name(protocol, stream): {
@@ -69,7 +75,7 @@ def done(server: ModelServer, wire_python: str) -> dict[str, Any]:
     tasks |= {fault: {"what": "failed", "url": f"{server.url}/careful/{fault}"} for fault in RAISED}
     given = {"prompt": PROMPT, "answer": ANSWER, "specs": SPECS, "tasks": list(tasks.values())}
     said = subprocess.run(
-        [wire_python, str(PROGRAM)], input=json.dumps(given), capture_output=True, text=True,
+        [sys.executable, str(PROGRAM)], input=json.dumps(given), capture_output=True, text=True,
         timeout=250, check=False,
     )  # fmt: skip
     assert said.returncode == 0, said.stderr[-3000:]
