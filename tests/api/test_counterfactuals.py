@@ -27,6 +27,7 @@ from chartproof.records.table import Table
 from chartproof.records.verdict import Verdict
 from chartproof.rules import editions
 from chartproof.runs import cells
+from chartproof.runs.crew import Crew
 from chartproof.tools.corpus import kept as corpus_kept
 from chartproof.tools.trace import read
 
@@ -67,7 +68,7 @@ def twinned(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(manifest.model_copy(update={"cases": tuple(taken)}), place / "cases")
     reference.write([labels[case.id, FACTUAL] for case in taken], place / "labels")
     arms.cut_twins(place)
-    steps.run(place, STUDY, workers=2)
+    steps.run(place, STUDY, crew=Crew(2))
     return place
 
 

@@ -38,7 +38,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(home: Path) -> Path:
     study = Study(id="pages", cases="cases", systems=("careful", "fabricator", "unready"))
-    api.run(home, study, most=2, workers=2)
+    api.run(home, study, most=2, crew=api.Crew(2))
     page, _ = api.write_site(home, "pages", title="pages")
     return page.parent
 

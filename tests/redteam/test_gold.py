@@ -46,7 +46,7 @@ def gold() -> set[str]:
 def reached(home: Path) -> str:
     """All that two systems were given and told in a study, and all that they are made of."""
     study = Study(id="gold", cases="cases", systems=("careful", "code-shortcut"))
-    api.run(home, study, most=2, workers=2)
+    api.run(home, study, most=2, crew=api.Crew(2))
     parts = [json.dumps(specs(), ensure_ascii=False)]
     parts += [
         prompt(case, scenario(case.scenario).scenario, template("audit-v1"))

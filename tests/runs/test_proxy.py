@@ -26,7 +26,7 @@ from chartproof.records.price import Price
 from chartproof.records.study import Budget
 from chartproof.records.trace import Event, Turn
 from chartproof.runs.exchanges import body as kept_body
-from chartproof.runs.process import AgentFailure
+from chartproof.runs.process import AgentFailure, RateLimited
 from chartproof.runs.proxy import Line, ModelProxy, Way
 from chartproof.runs.scripted_model.server import ModelServer
 from chartproof.tools.endpoint import Tcp
@@ -350,6 +350,23 @@ def test_refusals_of_the_provider_pass_and_a_run_of_them_is_infrastructure(
     with pytest.raises(RunError, match="infrastructure") as caught:
         at.line.conclude(reported=True)
     assert not isinstance(caught.value, AgentFailure)
+    # such a run is made again after a pause; one whose provider broke is not, within the command
+    assert getattr(caught.value, "seconds", None) == (None if status == 500 else 1)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({"retry_after_ms": "1500"}, 1.5), ({"retry_after": "Wed, 21 Oct 2150 07:28:00 GMT"}, 0)],
+)
+def test_a_provider_tells_its_pause_in_several_ways(
+    tmp_path: Path, headers: dict[str, str], seconds: float
+) -> None:
+    with place(tmp_path, whole({}, 429, **headers)) as at:
+        at.asked()
+        at.proxy.close(at.line)
+    with pytest.raises(RateLimited) as caught:
+        at.line.conclude(reported=False)
+    assert caught.value.seconds == seconds
 
 
 def test_a_request_that_was_wrong_is_the_agents(tmp_path: Path) -> None:

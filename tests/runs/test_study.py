@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,16 @@ from chartproof.errors import ChartError, RunError, SpecError
 from chartproof.records.case import Anchor, Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.study import Budget, Study
-from chartproof.runs import cells
+from chartproof.runs import cells, pace
+from chartproof.runs import study as studies
 from chartproof.runs.confinement import UNCONFINED, Confinement
+from chartproof.runs.crew import Crew
 from chartproof.runs.errand import Errand
 from chartproof.runs.makers import Makers
+from chartproof.runs.process import RateLimited
 from chartproof.runs.run import Task, run
 from chartproof.runs.study import run_study, tasks
-from chartproof.runs.systems import AUDITOR
+from chartproof.runs.systems import AUDITOR, System
 from chartproof.tools.python import Shell
 from chartproof.tools.trace import read, verify
 
@@ -114,7 +119,7 @@ def test_the_same_study_again_runs_nothing(tmp_path: Path, chart: Path) -> None:
 
 def test_two_workers_fill_the_same_cells_with_the_same_reports(tmp_path: Path, chart: Path) -> None:
     fill(planned(tmp_path / "one", chart))
-    found = fill(planned(tmp_path / "two", chart), workers=2)
+    found = fill(planned(tmp_path / "two", chart), crew=Crew(2))
     assert [c.system for c in found] == ["careful", "order-time"] * 3
     texts = [
         {
@@ -133,7 +138,7 @@ def test_another_prompt_under_the_same_id_is_refused_and_nothing_is_overwritten(
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     for workers in (1, 2):
         with pytest.raises(RunError, match=r"another prompt\. Give the study a new id"):
-            fill(planned(tmp_path, chart, prompt=QUESTION + " Hurry."), workers=workers)
+            fill(planned(tmp_path, chart, prompt=QUESTION + " Hurry."), crew=Crew(workers))
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
@@ -237,7 +242,7 @@ def test_a_run_without_the_shell_says_that_it_was_off(tmp_path: Path, chart: Pat
 
 
 def test_workers_of_a_study_are_given_the_shell(tmp_path: Path, chart: Path, shell: Shell) -> None:
-    found = fill(planned(tmp_path, chart, systems=("careful",))[:2], workers=2, shell=shell)
+    found = fill(planned(tmp_path, chart, systems=("careful",))[:2], crew=Crew(2), shell=shell)
     assert {cell.digests["shell"] for cell in found} == {shell.digest()}
 
 
@@ -258,22 +263,22 @@ def test_an_unknown_system_is_refused_before_anything_runs(tmp_path: Path, chart
 
 def test_a_missing_chart_is_the_operators_to_repair(tmp_path: Path) -> None:
     with pytest.raises(ChartError):
-        fill(planned(tmp_path, tmp_path / "absent.chart"), workers=2)
+        fill(planned(tmp_path, tmp_path / "absent.chart"), crew=Crew(2))
 
 
-def _study_in_child(runs: Path, chart: Path, workers: int) -> None:
+def _study_in_child(runs: Path, chart: Path, crew: Crew) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the background ignores it
     os.setpgid(0, 0)
-    run_study(planned(runs, chart, attempts=2), policies(), clock=time.monotonic, workers=workers)
+    run_study(planned(runs, chart, attempts=2), policies(), clock=time.monotonic, crew=crew)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("crew", [Crew(), Crew(2), Crew(1, 3)])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_study_loses_the_cells_in_flight_alone_and_resumes(
-    tmp_path: Path, chart: Path, how: signal.Signals, workers: int
+    tmp_path: Path, chart: Path, how: signal.Signals, crew: Crew
 ) -> None:
     child = multiprocessing.get_context("spawn").Process(
-        target=_study_in_child, args=(tmp_path, chart, workers)
+        target=_study_in_child, args=(tmp_path, chart, crew)
     )
     child.start()
     deadline = time.monotonic() + 60
@@ -285,7 +290,7 @@ def test_a_killed_study_loses_the_cells_in_flight_alone_and_resumes(
     assert not child.is_alive()
     time.sleep(1.5)  # workers of a killed study notice within a second
     whole = list(cells.cells(tmp_path))
-    assert 3 <= len(whole) < 12 or workers == 2
+    assert 3 <= len(whole) < 12 or crew != Crew()
     for folder, _ in whole:
         assert verify(folder / cells.TRACE) is None
     found = fill(planned(tmp_path, chart, attempts=2))
@@ -320,7 +325,7 @@ def test_a_killed_worker_is_said_in_words_and_the_study_resumes(
             os.kill(killed[0], signal.SIGKILL)
 
     with pytest.raises(RunError, match=r"A worker was killed .* it resumes"):
-        fill(planned(tmp_path, chart, attempts=2), workers=2, progress=kill)
+        fill(planned(tmp_path, chart, attempts=2), crew=Crew(2), progress=kill)
     assert {c.outcome for c in fill(planned(tmp_path, chart, attempts=2))} == {"reported"}
 
 
@@ -333,7 +338,7 @@ def test_two_runs_of_one_study_do_not_meet(tmp_path: Path, chart: Path) -> None:
             return
         for workers in (1, 2):
             with pytest.raises(RunError, match="Another run of this study is at work") as error:
-                fill(todo, workers=workers)
+                fill(todo, crew=Crew(workers))
             refused.append(error.value.what)
         assert len(fill(planned(tmp_path, chart, id="other", systems=("careful",)))) == 3
 
@@ -378,10 +383,163 @@ def test_a_system_answers_alike_in_a_jail_and_outside(
 
 def test_a_worker_whose_parent_was_gone_before_it_began_ends_itself(tmp_path: Path) -> None:
     begin = (
-        "import threading, time; from pathlib import Path; from chartproof.runs import study; "
-        f"study._begin(Path({str(tmp_path)!r}), None, threading.Event(), 0); time.sleep(60)"
+        "from multiprocessing import Pipe; from pathlib import Path; "
+        "from chartproof.runs import crew; ours, theirs = Pipe(); ours.close(); "
+        f"crew.serve(theirs, Path({str(tmp_path)!r}), None, 1)"
     )
-    started = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", begin], check=False, timeout=50)
     assert ended.returncode == 1
-    assert time.monotonic() - started < 45
+
+
+def test_runs_in_threads_of_a_process_are_those_of_one_after_another(
+    tmp_path: Path, chart: Path
+) -> None:
+    fill(planned(tmp_path / "one", chart))
+    found = fill(planned(tmp_path / "two", chart), crew=Crew(1, 6))
+    assert [c.system for c in found] == ["careful", "order-time"] * 3
+    said = [
+        {
+            str(p.relative_to(tmp_path / name)): _told(p)
+            for p in (tmp_path / name).rglob("trace.jsonl")
+        }
+        for name in ("one", "two")
+    ]
+    assert said[0] == said[1] != {}
+    assert all(verify(path) is None for path in (tmp_path / "two").rglob("trace.jsonl"))
+
+
+def _told(path: Path) -> list[tuple[str, str]]:
+    return [(call.tool, call.digest) for call in read(path).calls]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Fills cells by waiting, as one waits for a model, with as many others as it was told of."""
+
+    together: Path
+    wanted: int
+
+    def fill(self, task: Task, system: System, stopped: Callable[[], bool]) -> CellInfo:
+        (self.together / f"{task.system}-{task.case.id}").touch()
+        until = time.monotonic() + 20
+        while len(list(self.together.iterdir())) < self.wanted:
+            if time.monotonic() > until or stopped():
+                raise RunError("The others never came.", remedy="Let them.")
+            time.sleep(0.02)
+        return cell_of(task)
+
+
+def cell_of(task: Task, **what: Any) -> CellInfo:
+    return CellInfo(
+        **{
+            "study": task.study, "system": task.system, "case": task.case.id,
+            "scenario": task.case.scenario, "arm": task.arm, "attempt": task.attempt,
+            "digests": {}, "digest": "", "outcome": "reported", **what,
+        }
+    )  # fmt: skip
+
+
+def test_as_many_runs_are_in_hand_at_once_as_were_asked_for(tmp_path: Path, chart: Path) -> None:
+    together = tmp_path / "together"
+    together.mkdir()
+    todo = planned(tmp_path / "runs", chart)
+    found = studies.fill(todo, Waiting(together, 6), Makers(AUDITOR), crew=Crew(2, 3))
+    assert len(found) == 6
+
+
+@dataclass
+class Rated:
+    """Fills cells, but for those whose provider refuses, so often each."""
+
+    refusals: dict[str, int]
+    asks: float = 0.0
+    made: list[str] = field(default_factory=list)
+
+    def fill(self, task: Task, system: System, stopped: Callable[[], bool]) -> CellInfo:
+        self.made.append(task.system)
+        if self.refusals.get(task.system, 0):
+            self.refusals[task.system] -= 1
+            return cell_of(task, outcome="infrastructure", retry_after=self.asks)
+        return cell_of(task)
+
+
+@dataclass
+class Time:
+    """A clock that goes by sleeping alone."""
+
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    @property
+    def crew(self) -> Crew:
+        return Crew(clock=lambda: self.now, sleep=self.sleep, say=self.said.append)
+
+
+def test_a_run_refused_for_its_rate_is_made_again_after_growing_pauses(
+    tmp_path: Path, chart: Path
+) -> None:
+    hours, rated = Time(), Rated({"careful": 3})
+    found = studies.fill(planned(tmp_path, chart), rated, Makers(AUDITOR), crew=hours.crew)
+    assert [c.outcome for c in found] == ["reported"] * 6
+    assert hours.slept == [10, 20, 40]
+    # what others run is not held
+    assert rated.made == ["careful"] + ["order-time"] * 3 + ["careful"] * 5
+    assert hours.said[1] == (
+        "A provider refuses `careful` for its rate: its next run begins in 20 s, at most 1 at once."
+    )
+
+
+def test_pauses_end_and_the_run_stays_one_of_the_environment(tmp_path: Path, chart: Path) -> None:
+    hours, rated = Time(), Rated({"careful": 100})
+    todo = planned(tmp_path, chart, systems=("careful",))[:1]
+    (found,) = studies.fill(todo, rated, Makers(AUDITOR), crew=hours.crew)
+    assert found.outcome == "infrastructure"
+    assert len(rated.made) == pace.TRIES
+    assert hours.slept == [10, 20, 40, 80, 160, 300, 300]
+
+
+@pytest.mark.parametrize(("asked", "slept"), [(90.0, [90.0]), (3_600.0, [])])
+def test_a_provider_that_asks_for_a_pause_gets_it_unless_it_is_too_long(
+    tmp_path: Path, chart: Path, asked: float, slept: list[float]
+) -> None:
+    hours = Time()
+    todo = planned(tmp_path, chart, systems=("careful",))[:1]
+    rated = Rated({"careful": 1}, asks=asked)
+    (found,) = studies.fill(todo, rated, Makers(AUDITOR), crew=hours.crew)
+    assert hours.slept == slept
+    assert found.outcome == ("reported" if slept else "infrastructure")
+
+
+def test_how_long_a_provider_asked_to_be_left_alone_is_in_no_file(
+    tmp_path: Path, chart: Path
+) -> None:
+    class Limited(Failing):
+        def answer(self, errand: Errand) -> str:
+            raise RateLimited("infrastructure: status 429.", 7)
+
+    task = planned(tmp_path, chart, systems=("careful",))[0]
+    cell = run(task, Limited(0), policies(), clock=time.monotonic)
+    assert (cell.outcome, cell.retry_after) == ("infrastructure", 7)
+    kept = cells.read(task.folder)
+    assert kept is not None
+    assert kept.retry_after is None
+    assert kept.sealed().seal == kept.seal == cell.seal
+    assert "retry_after" not in (task.folder / cells.CELL).read_text()
+
+
+def test_a_defect_in_a_worker_is_told_with_its_place(tmp_path: Path, chart: Path) -> None:
+    with pytest.raises(TypeError) as error:
+        studies.fill(planned(tmp_path, chart), Broken(), Makers(AUDITOR), crew=Crew(1, 2))
+    assert "in fill" in error.value.__notes__[0]
+
+
+class Broken:
+    """Fills nothing."""
+
+    def fill(self, task: Task, system: System, stopped: Callable[[], bool]) -> CellInfo:
+        raise TypeError("a defect")

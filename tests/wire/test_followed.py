@@ -19,6 +19,7 @@ from chartproof.records.case import FACTUAL
 from chartproof.records.scored import Scored
 from chartproof.records.study import Study
 from chartproof.runs import cells
+from chartproof.runs.crew import Crew
 from chartproof.tools.trace import read
 
 SEED = 1
@@ -48,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             systems=(CAREFUL, selftest.BLIND),
             arms=(FACTUAL, "must_flip"),
         ),
-        workers=2,
+        crew=Crew(2),
     )
     return place
 

@@ -39,12 +39,14 @@ if TYPE_CHECKING:
     from chartproof.records.proof import Fault, Verified
     from chartproof.records.study import Study
     from chartproof.rules.engine import evaluate, from_facts
+    from chartproof.runs.crew import Crew
     from chartproof.tools.endpoint import Endpoint, Tcp
     from chartproof.tools.replay import Replayed
 
 __all__ = [
     "Again",
     "Chart",
+    "Crew",
     "Endpoint",
     "Fault",
     "Opened",
@@ -105,6 +107,7 @@ _WHERE = {
     "chartproof.chart.store": ("Store",),
     "chartproof.records.proof": ("Fault", "Verified"),
     "chartproof.records.study": ("Study",),
+    "chartproof.runs.crew": ("Crew",),
     "chartproof.rules.engine": ("evaluate", "from_facts"),
     "chartproof.tools.replay": ("Replayed",),
     "chartproof.tools.endpoint": ("Endpoint", "Tcp"),

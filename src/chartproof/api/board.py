@@ -38,6 +38,7 @@ from chartproof.runs.board import (
     labelled,
 )
 from chartproof.runs.confinement import confinement
+from chartproof.runs.crew import USUAL, Crew
 from chartproof.runs.makers import Makers, Means
 from chartproof.runs.study import fill
 from chartproof.runs.systems import boards
@@ -103,7 +104,7 @@ def run_board(
     home: Path,
     study: BoardStudy,
     *,
-    workers: int = 2,
+    crew: Crew = USUAL,
     unregistered: bool = False,
     planning: Count = _silent,
     progress: Callable[[CellInfo, int, int], None] = lambda _cell, _done, _all: None,
@@ -113,7 +114,7 @@ def run_board(
     Args:
         home: Where packets, what they are, and runs are written.
         study: What to run; `cohort` and `lock` are relative to the home.
-        workers: Processes.
+        crew: How many runs are in hand at once.
         unregistered: Run without a lock; every cell, row and table is marked so.
         planning: Told of cases whose packets are made.
         progress: Told of each finished cell.
@@ -166,7 +167,7 @@ def run_board(
         todo,
         Board(time.perf_counter),
         replace(makers, means=means),
-        workers=workers,
+        crew=crew,
         progress=progress,
     )
 

@@ -10,6 +10,7 @@ from chartproof.hospital.source import SyntheticSource, catalogued
 from chartproof.records.study import Study
 from chartproof.records.system import scripted
 from chartproof.records.table import Table
+from chartproof.runs.crew import Crew
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
 SCENARIOS = ("advanced-imaging-receipt", "med-reconciliation", "post-ct-aki", "renal-trajectory")
@@ -39,7 +40,7 @@ def synthetic(
     )
     study = Study(id="demo", cases="cases", systems=scripted(SCRIPTED_SYSTEMS))
     told = stage("Run scripted systems")
-    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    steps.run(home, study, crew=Crew(workers), progress=lambda _cell, done, all_: told(done, all_))
     return steps.write_site(home, "demo", title="chartproof demo", progress=stage("Grade and draw"))
 
 
@@ -57,7 +58,7 @@ def real(
     )
     study = Study(id="real", cases="cases", systems=scripted(("careful",)), scenarios=(REAL,))
     told = stage("Run the careful system")
-    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    steps.run(home, study, crew=Crew(workers), progress=lambda _cell, done, all_: told(done, all_))
     return steps.write_site(
         home, "real", title="chartproof on real patients", progress=stage("Grade and draw")
     )

@@ -32,6 +32,7 @@ from chartproof.records.study import Study
 from chartproof.records.system import scripted
 from chartproof.records.verdict import Verdict
 from chartproof.reports.audit import parse
+from chartproof.runs.crew import Crew
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
 Metric = Callable[[Sequence[Scored]], float | None]
@@ -109,14 +110,14 @@ def run_habits(home: Path, *, workers: int, stage: Stage) -> None:
     """Run every scripted system on the cases of a home."""
     study = Study(id=STUDY, cases="cases", systems=scripted(SCRIPTED_SYSTEMS))
     told = stage("Run scripted systems")
-    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    steps.run(home, study, crew=Crew(workers), progress=lambda _cell, done, all_: told(done, all_))
 
 
 def run_pairs(home: Path, *, workers: int, stage: Stage) -> None:
     """Run a system that looks and one that does not on every counterfactual arm of a home."""
     study = Study(id=STUDY, cases="cases", systems=scripted(("careful", BLIND)), arms=("all",))
     told = stage("Run two of them on counterfactuals")
-    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    steps.run(home, study, crew=Crew(workers), progress=lambda _cell, done, all_: told(done, all_))
 
 
 def checks(home: Path, stage: Stage, *, twins: bool = True) -> list[Check]:

@@ -57,6 +57,7 @@ from chartproof.runs import cells
 from chartproof.runs import study as studies
 from chartproof.runs.access import preflight
 from chartproof.runs.confinement import confinement
+from chartproof.runs.crew import USUAL, Crew
 from chartproof.runs.makers import Makers, Means
 from chartproof.runs.named import keep as keep_named
 from chartproof.runs.named import read as read_named
@@ -297,7 +298,7 @@ def run(
     home: Path,
     study: Study,
     *,
-    workers: int = 2,
+    crew: Crew = USUAL,
     most: int | None = None,
     policies: Path | None = None,
     progress: Callable[[CellInfo, int, int], None] = lambda _cell, _done, _all: None,
@@ -307,7 +308,7 @@ def run(
     Args:
         home: Where cases and runs lie.
         study: What to run; its `cases` and `policies` are left to the caller.
-        workers: Processes.
+        crew: How many runs are in hand at once.
         most: At most so many cases of each scenario; None takes all.
         policies: Folder of a site's own policies; None takes the home's `policies/`, if any.
         progress: Told of each finished cell.
@@ -323,7 +324,7 @@ def run(
         todo,
         policies_read,
         clock=time.perf_counter,
-        workers=workers,
+        crew=crew,
         shell=shell() if study.shell else None,
         makers=Makers(
             AUDITOR, means.confinement, {each.name: each for each in study.systems}, means

@@ -23,6 +23,7 @@ from chartproof.records.recipe import Planted, Recipe
 from chartproof.records.study import Study
 from chartproof.records.system import scripted
 from chartproof.records.table import Cell, Table
+from chartproof.runs.crew import Crew
 from chartproof.runs.systems import SCRIPTED_SYSTEMS
 
 BLANK = ROOT / "blank"
@@ -146,7 +147,7 @@ def simulate_runs(
     """
     study = Study(id=STUDY, cases="cases", systems=scripted(systems), scenarios=(folder.id,))
     told = stage("Run scripted systems")
-    steps.run(home, study, workers=workers, progress=lambda _cell, done, all_: told(done, all_))
+    steps.run(home, study, crew=Crew(workers), progress=lambda _cell, done, all_: told(done, all_))
     return steps.tables(home, STUDY, progress=stage("Grade"))
 
 

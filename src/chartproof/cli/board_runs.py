@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chartproof.cli import screen
+from chartproof.cli import options, screen
 
 if TYPE_CHECKING:
     from chartproof.records.board_study import BoardStudy
@@ -22,22 +22,25 @@ def run(
             help="Run without a lock: every run and every table is marked so.",
         ),
     ] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
+    workers: options.Workers = 2,
+    at_once: options.AtOnce = 1,
 ) -> None:
     """Run systems on the packets of a cohort, as they stand and changed.
 
     What is complete is not run again: after an interruption the same command goes on.
     """
     from chartproof.api import board
+    from chartproof.runs.crew import Crew
 
     asked = board.read_board_study(study)
     home = study.parent
+    crew = Crew(workers, at_once, say=screen.aside)
     with screen.stages() as stage:
         ran = stage(f"Run {asked.id}")
         cells = board.run_board(
             home,
             asked,
-            workers=workers,
+            crew=crew,
             unregistered=unregistered,
             planning=stage("Make packets"),
             progress=lambda _cell, done, all_: ran(done, all_),

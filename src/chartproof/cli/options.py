@@ -29,3 +29,14 @@ CaseId = Annotated[
         metavar="CASE", help="Id of a case, its beginning, or a scenario for its first case."
     ),
 ]
+Workers = Annotated[int, typer.Option(min=1, max=256, help="Processes side by side.")]
+AtOnce = Annotated[
+    int,
+    typer.Option(
+        "--at-once",
+        min=1,
+        max=256,
+        help="Runs that each process has in hand; more than one pays where systems wait for "
+        "models.",
+    ),
+]

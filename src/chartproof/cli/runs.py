@@ -42,7 +42,6 @@ def run(
     ] = None,
     policies: options.Policies = None,
     home: options.Home = options.HOME,
-    workers: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -51,6 +50,8 @@ def run(
             "send and write nothing.",
         ),
     ] = False,
+    workers: options.Workers = 2,
+    at_once: options.AtOnce = 1,
 ) -> None:
     """Run systems on cases. Give a study file, or --system with --scenario and --n.
 
@@ -60,6 +61,7 @@ def run(
     from chartproof.catalog.read import validated
     from chartproof.leaderboards.terminal import show
     from chartproof.records.study import Study
+    from chartproof.runs.crew import Crew
 
     if (study is None) == (not system):
         raise SpecError(
@@ -88,11 +90,12 @@ def run(
     if dry_run:
         screen.out.print(show(steps.dry_run(home, asked, most=n, policies=policies)))
         return
+    crew = Crew(workers, at_once, say=screen.aside)
     with screen.progress(f"Run {asked.id}") as progress:
         cells = steps.run(
             home,
             asked,
-            workers=workers,
+            crew=crew,
             most=n,
             policies=policies,
             progress=lambda _cell, done, all_: progress(done, all_),

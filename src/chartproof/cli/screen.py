@@ -66,6 +66,11 @@ def complain(what: str, remedy: str) -> None:
     err.print(remedy, soft_wrap=True)
 
 
+def aside(text: str) -> None:
+    """Say in passing what holds the work up, on its own line beside the progress."""
+    err.print(text, style="dim", soft_wrap=True)
+
+
 SHORT = 24
 """Cells up to so many characters, identifiers above all, stay on one line."""
 

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from chartproof.records.record import Document
 from chartproof.records.trace import digest
 from chartproof.records.usage import Usage
@@ -29,6 +31,9 @@ class CellInfo(Document):
         usage: What all answers of models used together; None where none was asked.
         trace: Hash of the trace's last event, so that no other trace can stand beside it.
         seal: Of everything else here; see `sealed`.
+        retry_after: Of a run that has just failed because a provider refused for its rate: seconds
+            that the provider asked to be left alone, 0 where it did not say. None of every other,
+            and in every file: it tells nothing of a run that stands.
     """
 
     study: str
@@ -50,6 +55,7 @@ class CellInfo(Document):
     usage: Usage | None = None
     trace: str = ""
     seal: str = ""
+    retry_after: float | None = Field(default=None, exclude=True)
 
     @property
     def governed(self) -> bool:

@@ -164,6 +164,7 @@ class Board:
             served=ending.served,
             usage=ending.usage,
             trace=ending.proof,
+            retry_after=ending.retry_after,
         )
 
 

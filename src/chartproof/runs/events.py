@@ -10,7 +10,7 @@ from chartproof.records.cell import Outcome
 from chartproof.records.trace import Called, Ended, Event, Reported, Started, Turn
 from chartproof.records.usage import Usage, total
 from chartproof.runs import cells
-from chartproof.runs.process import AgentFailure, Interrupted
+from chartproof.runs.process import AgentFailure, Interrupted, RateLimited
 from chartproof.tools.trace import Recorder, TraceWriter
 
 
@@ -24,6 +24,7 @@ class Ending:
         served: Other models that answered.
         usage: Of all answers of models; None where none was asked.
         proof: Hash of the trace's last event.
+        retry_after: As in the cell.
     """
 
     outcome: Outcome
@@ -34,6 +35,7 @@ class Ending:
     asked: str = ""
     served: tuple[str, ...] = ()
     usage: Usage | None = None
+    retry_after: float | None = None
 
 
 def traced(
@@ -71,6 +73,7 @@ def traced(
         record(started)
         outcome: Outcome = "reported"
         reason = ""
+        retry_after = None
         try:
             report = work(record)
             record(Reported(text=report))
@@ -81,6 +84,8 @@ def traced(
             outcome, reason = "agent_failed", failure.what
         except ChartproofError as failure:
             outcome, reason = "infrastructure", str(failure)
+            if isinstance(failure, RateLimited):
+                retry_after = failure.seconds
         seconds = round(clock() - began, 3)
         record(Ended(outcome=outcome, reason=reason, seconds=seconds))
         return Ending(
@@ -92,4 +97,5 @@ def traced(
             asked=turns[0].model if turns else "",
             served=tuple(sorted({each.served or "" for each in turns if each.served_otherwise})),
             usage=total(each.usage for each in turns) if turns else None,
+            retry_after=retry_after,
         )

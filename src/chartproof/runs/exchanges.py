@@ -9,6 +9,9 @@ model/bodies/3f9a….gz         a body under the SHA-256 of what it says
 import gzip
 import hashlib
 import json
+import math
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,9 @@ BODIES = "bodies"
 _HIDDEN = b"[key]"
 _NOT_ASKING = frozenset({401, 402, 403, 404, 407, 408, 409, 425, 429})
 """Statuses that do not lie with what was asked: a key, an address, a rate; so do all from 500."""
+
+_RATE = frozenset({429, 529})
+"""Statuses that tell of a rate or a crowd, and pass."""
 
 
 @dataclass
@@ -69,6 +75,24 @@ class Exchange:
         if self.told is not None:
             return self.told.error is not None or self.by_provider
         return self.by_provider or self.status in _NOT_ASKING or self.status >= 500
+
+    @property
+    def limited(self) -> float | None:
+        """Seconds to leave the provider alone for that it refused for its rate; None if not so."""
+        asked = _seconds(self.answer_headers)
+        if self.status in _RATE or (self.status == 503 and asked is not None):
+            return asked or 0.0
+        return None
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    """How long a provider asks to be left alone."""
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        with suppress(ValueError):  # a date may stand there: the pause of our own will do
+            told = float(headers.get(name, "")) * unit
+            if 0 <= told < math.inf:
+                return told
+    return None
 
 
 class Exchanges:

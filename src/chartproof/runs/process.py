@@ -41,6 +41,19 @@ class AgentFailure(RunError):  # noqa: N818  an outcome of a run, not a defect
         super().__init__(cell(what), remedy="The run is kept and counts as the agent's.")
 
 
+class RateLimited(RunError):  # noqa: N818  it passes
+    """A provider refused for its rate. The run is `infrastructure`, and made again after a pause.
+
+    Args:
+        what: What happened.
+        seconds: How long the provider asked to be left alone; 0 where it did not say.
+    """
+
+    def __init__(self, what: str, seconds: float = 0.0) -> None:
+        super().__init__(what, remedy="Run the study again later: such runs are repeated.")
+        self.seconds = seconds
+
+
 class Interrupted(RunError):  # noqa: N818  somebody's wish
     """The run was stopped from outside. It leaves no cell."""
 

@@ -38,7 +38,7 @@ from chartproof.records.study import Budget
 from chartproof.records.trace import Turn
 from chartproof.records.usage import NOTHING, Usage, usd
 from chartproof.runs.exchanges import Exchange, Exchanges
-from chartproof.runs.process import AgentFailure
+from chartproof.runs.process import AgentFailure, RateLimited
 from chartproof.tools.endpoint import LOOPBACK, Tcp, listening
 from chartproof.tools.trace import Recorder
 
@@ -127,6 +127,7 @@ class Line:
         self._usd: float = 0
         self._failed: list[str] = []
         self._last_failed = False
+        self._limited: float | None = None
         self._stop: ChartproofError | None = None
         self._scopes: set[anyio.CancelScope] = set()
         self.closed = False
@@ -151,6 +152,7 @@ class Line:
         Raises:
             AgentFailure: A limit of the run was reached.
             Spent: The budget of the study was used up.
+            RateLimited: The provider refused for its rate: `infrastructure`, after a pause again.
             RunError: It was the provider's doing, or ours: `infrastructure`.
         """
         if self._stop is not None:
@@ -159,9 +161,14 @@ class Line:
         if self.ended is not None and not waited:
             raise AgentFailure(self.ended)
         if self._failed and (not self.answered or (self._last_failed and not reported)):
-            raise RunError(
+            what = (
                 f"infrastructure: {len(self._failed)} of {self.requests} requests to "
-                f"{self.destination} failed, the last with {self._failed[-1]}.",
+                f"{self.destination} failed, the last with {self._failed[-1]}."
+            )
+            if self._limited is not None:
+                raise RateLimited(what, self._limited)
+            raise RunError(
+                what,
                 remedy="Run the study again once the provider answers: such runs are repeated.",
             )
 
@@ -243,6 +250,7 @@ class Line:
         if asked.counts:
             return
         self._last_failed = exchange.failed_there
+        self._limited = exchange.limited
         if exchange.failed_there:
             self._failed.append(said or f"status {exchange.status}")
         elif told is not None and told.whole:

@@ -199,6 +199,7 @@ def _fill(
         served=ending.served,
         usage=ending.usage,
         trace=ending.proof,
+        retry_after=ending.retry_after,
     )
 
 

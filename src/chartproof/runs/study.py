@@ -4,22 +4,14 @@ Cells share nothing, so that they may be filled in any order, by any process, on
 """
 
 import contextlib
-import multiprocessing
-import os
-import signal
 import tempfile
-import threading
-import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
-from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from chartproof.chart.alone import alone
-from chartproof.errors import ChartproofError, RunError, SpecError
+from chartproof.errors import RunError, SpecError
 from chartproof.models.ledger import Spent
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
@@ -27,62 +19,18 @@ from chartproof.records.policy import Policy
 from chartproof.records.study import Study
 from chartproof.records.system import SingleShotSystem
 from chartproof.runs import cells
+from chartproof.runs.crew import ALONE, Crew, Filling, Given, Hands, Work
 from chartproof.runs.makers import Makers
+from chartproof.runs.pace import Pace
 from chartproof.runs.run import Audit, Task
-from chartproof.runs.systems import AUDITOR, Program, Scripted, System
+from chartproof.runs.systems import AUDITOR, Program, Scripted
 from chartproof.tools.python import Shell
 
 LOCK = ".lock"
 """Held in a study's folder while a run is at work there."""
 
 
-class Work(Protocol):
-    """A cell to be filled."""
-
-    @property
-    def system(self) -> str:
-        """Name of the program that fills it."""
-        ...
-
-    @property
-    def about(self) -> str:
-        """Id of its case."""
-        ...
-
-    @property
-    def arm(self) -> str:
-        """Which version of the case."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Where it shall stand."""
-        ...
-
-    @property
-    def after(self) -> Path | None:
-        """The cell whose retrievals it is given; None where there is none."""
-        ...
-
-    def alike(self) -> dict[str, str]:
-        """What decides it and is the same for all that a study compares on an arm of a case.
-
-        `budget` is among it, and is the same for every case.
-        """
-        ...
-
-
-W_contra = TypeVar("W_contra", bound=Work, contravariant=True)
 W = TypeVar("W", bound=Work)
-
-
-class Filling(Protocol[W_contra]):
-    """What cells are filled with. It is sent to every worker."""
-
-    def fill(self, task: W_contra, system: System, stopped: Callable[[], bool]) -> CellInfo:
-        """Fill one cell, unless it stands already."""
-        ...
-
 
 Progress = Callable[[CellInfo, int, int], None]
 """Called for each finished cell with how many are done and how many there are."""
@@ -149,7 +97,7 @@ def run_study(
     policies: Mapping[str, Policy],
     *,
     clock: Callable[[], float],
-    workers: int = 1,
+    crew: Crew = ALONE,
     shell: Shell | None = None,
     makers: Makers | None = None,
     progress: Progress = lambda _cell, _done, _all: None,
@@ -159,7 +107,7 @@ def run_study(
         todo,
         Audit(dict(policies), clock, shell),
         makers or Makers(AUDITOR),
-        workers=workers,
+        crew=crew,
         progress=progress,
     )
 
@@ -169,14 +117,15 @@ def fill(
     filling: Filling[W],
     makers: Makers,
     *,
-    workers: int = 1,
+    crew: Crew = ALONE,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Fill the cells that do not stand yet; the cells of all tasks, in their order.
 
     A cell that is given what another retrieved is filled after all that are not.
 
-    Interrupting it loses the cells in flight and no other; running it again resumes.
+    Interrupting it loses the cells in flight and no other; running it again resumes. A run that a
+    provider refused for its rate is made again, after pauses; see `runs.pace`.
 
     Raises:
         RunError: A cell stands that was run differently, be it of a system that is not asked for
@@ -186,7 +135,6 @@ def fill(
         Spent: The budget of the study is used up. Cells that need no model, or stand, are there.
     """
     makers.check(dict.fromkeys(task.system for task in todo))
-    given = _Given(filling, makers)
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
             folder.mkdir(parents=True, exist_ok=True)
@@ -196,19 +144,15 @@ def fill(
             )
             held.enter_context(alone(folder / LOCK, busy))
             _refuse_mixture(folder, [task for task in todo if cells.study(task.folder) == folder])
+        hands = held.enter_context(crew.hands(Given(filling, makers)))
         found: dict[Path, CellInfo] = {}
 
         def told(cell: CellInfo, done: int, _of: int) -> None:
             progress(cell, len(found) + done, len(todo))
 
         for wave in _waves(todo):
-            if workers > 1:
-                made = _pooled(wave, given, workers, told)
-            else:
-                with tempfile.TemporaryDirectory(prefix="systems-") as home:
-                    worker = _Worker(Path(home), given, lambda: False)
-                    made = _inline(wave, worker, told)
-            found |= {task.folder: cell for task, cell in zip(wave, made, strict=True)}
+            made = _filled(wave, hands, crew, told)
+            found |= {task.folder: made[n] for n, task in enumerate(wave)}
         return [found[task.folder] for task in todo]
 
 
@@ -251,125 +195,48 @@ def _refuse_mixture(folder: Path, todo: Sequence[Work]) -> None:
             raise cells.different(place, odd)
 
 
-def _inline(todo: Sequence[Work], worker: "_Worker", progress: Progress) -> list[CellInfo]:
-    found: list[CellInfo] = []
+def _filled(
+    todo: Sequence[Work], hands: Hands, crew: Crew, progress: Progress
+) -> dict[int, CellInfo]:
+    """The cells of tasks that may be filled in any order, by number.
+
+    Raises:
+        Spent: The budget of the study was used up for some.
+    """
+    pace = Pace(crew.clock, crew.say)
+    waiting: dict[str, deque[int]] = {}
+    for number, task in enumerate(todo):
+        waiting.setdefault(task.system, deque()).append(number)
+    flying: dict[int, float] = {}
+    found: dict[int, CellInfo] = {}
     spent: Spent | None = None
-    for task in todo:
-        try:
-            found.append(worker.run(task))
-        except Spent as error:
-            spent = error
+    while flying or any(waiting.values()):
+        while len(flying) < hands.room:
+            ready = [each for each in waiting if waiting[each] and pace.lets(each)]
+            if not ready:
+                break
+            # case by case, as far as the pace allows
+            number = waiting[min(ready, key=lambda each: waiting[each][0])].popleft()
+            flying[number] = pace.began(todo[number].system)
+            hands.begin(number, todo[number])
+        if not flying:
+            crew.sleep(pace.rest() or 0)
             continue
-        progress(found[-1], len(found), len(todo))
+        for number, told in hands.ended(pace.rest()):
+            system, began = todo[number].system, flying.pop(number)
+            cell = told if isinstance(told, CellInfo) else None
+            if pace.ended(number, system, cell, began):
+                waiting[system].appendleft(number)
+            elif cell is not None:
+                found[number] = cell
+                progress(cell, len(found), len(todo))
+            elif isinstance(told, Spent):  # what needs no model, or stands, is still taken
+                spent = told
+            elif isinstance(told, Exception):
+                raise told
     if spent is not None:
         raise spent
     return found
-
-
-def _pooled(
-    todo: Sequence[Work],
-    given: "_Given",
-    workers: int,
-    progress: Progress,
-) -> list[CellInfo]:
-    """The same over worker processes, each with its own charts."""
-    context = multiprocessing.get_context("spawn")
-    flag = context.Event()
-    found: dict[int, CellInfo] = {}
-    with (
-        # the other workers of one that was killed may still be writing there
-        tempfile.TemporaryDirectory(prefix="systems-", ignore_cleanup_errors=True) as home,
-        ProcessPoolExecutor(
-            workers, context, initializer=_begin, initargs=(Path(home), given, flag, os.getpid())
-        ) as pool,
-    ):
-        try:
-            # a worker that begins would tell of Ctrl-C by a traceback
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                waiting: dict[Future[CellInfo], int] = {
-                    pool.submit(_run_here, task): n for n, task in enumerate(todo)
-                }
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            spent: Spent | None = None
-            for future in as_completed(waiting):
-                try:
-                    cell = future.result()
-                except Spent as error:  # those in flight may end; none begins any more
-                    spent = error
-                    continue
-                found[waiting[future]] = cell
-                progress(cell, len(found), len(todo))
-            if spent is not None:
-                raise spent
-        except (KeyboardInterrupt, ChartproofError):
-            flag.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-        except BrokenProcessPool as error:
-            raise RunError(
-                "A worker was killed from outside, perhaps for want of memory.",
-                remedy="Run again: it resumes. Give fewer `--workers` if memory is short.",
-            ) from error
-    return [found[n] for n in range(len(todo))]
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What every cell of a study is run with."""
-
-    filling: Filling[Any]
-    makers: Makers
-
-
-@dataclass
-class _Worker:
-    """Runs cells one after another; copies each system's sources once."""
-
-    home: Path
-    given: _Given
-    stopped: Callable[[], bool]
-    _folder: Path | None = field(default=None)
-    _systems: dict[str, System] = field(default_factory=dict[str, System])
-
-    def run(self, task: Work) -> CellInfo:
-        """Fill one cell."""
-        if task.system not in self._systems:
-            self._systems[task.system] = self.given.makers.make(task.system, self._copied)
-        return self.given.filling.fill(task, self._systems[task.system], self.stopped)
-
-    def _copied(self) -> Path:
-        if self._folder is None:
-            own = Path(tempfile.mkdtemp(dir=self.home))
-            self._folder = self.given.makers.program.copied(own)
-        return self._folder
-
-
-_here: list[_Worker] = []
-"""The worker of this process, where it is one of a pool."""
-
-
-def _begin(home: Path, given: _Given, flag: Flag, parent: int) -> None:
-    """Make this process a worker. Ctrl-C is its parent's to handle.
-
-    The parent tells its own number: it may be gone before this process begins.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _here[:] = [_Worker(home, given, flag.is_set)]
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent has gone: a killed study leaves nothing running."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
-def _run_here(task: Work) -> CellInfo:
-    return _here[0].run(task)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,8 @@
 
 import contextlib
 import hashlib
-import os
 import re
+import secrets
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -142,7 +142,7 @@ def keep(folder: Path, policies: Mapping[str, Policy]) -> Path:
     path = folder / f"{fingerprint(policies)}.json"
     if path.exists():
         return path
-    half = folder / f".{path.name}.{os.getpid()}"
+    half = folder / f".{path.name}.{secrets.token_hex(8)}"  # other threads may keep the same
     try:
         folder.mkdir(parents=True, exist_ok=True)
         half.write_text(canonical(_plain(policies)), encoding="utf-8")

@@ -305,7 +305,9 @@ def _content(held: ExitStack, content: bytes) -> int:
 def _number_of(told: FileIO) -> int | None:
     """The process within, as the machine numbers it; None where there is none."""
     received = bytearray()
-    while select.select([told], [], [], _START)[0]:
+    waiting = select.poll()  # `select` fails where a process holds many files, as one of many runs
+    waiting.register(told, select.POLLIN)
+    while waiting.poll(_START * 1000):
         piece = told.read(4_096) or b""
         received += piece
         if not piece:

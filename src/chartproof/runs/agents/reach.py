@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import secrets
 import shutil
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def reachable(place: Path, cache: Path) -> Path:
     target = folder / place.name
     if target.exists():
         return target
-    part = cache / "programs" / f".{mark}.{os.getpid()}"
+    part = cache / "programs" / f".{mark}.{secrets.token_hex(8)}"
     try:
         part.mkdir(mode=0o755, parents=True)
         if place.is_dir():
