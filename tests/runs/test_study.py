@@ -3,6 +3,7 @@
 import hashlib
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from chartproof.runs.errand import Errand
 from chartproof.runs.makers import Makers
 from chartproof.runs.process import RateLimited
 from chartproof.runs.run import Task, run
+from chartproof.runs.shard import Shard
 from chartproof.runs.study import run_study, tasks
 from chartproof.runs.systems import AUDITOR, System
 from chartproof.tools.python import Shell
@@ -543,3 +545,26 @@ class Broken:
 
     def fill(self, task: Task, system: System, stopped: Callable[[], bool]) -> CellInfo:
         raise TypeError("a defect")
+
+
+def test_shards_copied_together_are_the_study_that_was_not_parted(
+    tmp_path: Path, chart: Path
+) -> None:
+    fill(planned(tmp_path / "whole", chart))
+    for part in (1, 2):
+        runs = tmp_path / f"part-{part}"
+        todo = [task for task in planned(runs, chart) if task.case in Shard(part, 2).take(CASES)]
+        fill(todo, shard=Shard(part, 2))
+        shutil.copytree(runs, tmp_path / "joined", dirs_exist_ok=True)
+    joined, whole = (
+        {
+            str(folder.relative_to(tmp_path / name)): cell.digest
+            for folder, cell in cells.cells(tmp_path / name)
+        }
+        for name in ("joined", "whole")
+    )
+    assert joined == whole
+    assert len(joined) == 6
+    stamps = {p: p.stat().st_mtime_ns for p in (tmp_path / "joined").rglob("cell.json")}
+    assert len(fill(planned(tmp_path / "joined", chart))) == 6
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "joined").rglob("cell.json")} == stamps

@@ -62,6 +62,7 @@ from chartproof.runs.makers import Makers, Means
 from chartproof.runs.named import keep as keep_named
 from chartproof.runs.named import read as read_named
 from chartproof.runs.run import Task
+from chartproof.runs.shard import WHOLE, Shard
 from chartproof.runs.study import run_study
 from chartproof.runs.systems import AUDITOR
 from chartproof.tools.interpreter import cache_of
@@ -299,6 +300,7 @@ def run(
     study: Study,
     *,
     crew: Crew = USUAL,
+    shard: Shard = WHOLE,
     most: int | None = None,
     policies: Path | None = None,
     progress: Callable[[CellInfo, int, int], None] = lambda _cell, _done, _all: None,
@@ -309,6 +311,7 @@ def run(
         home: Where cases and runs lie.
         study: What to run; its `cases` and `policies` are left to the caller.
         crew: How many runs are in hand at once.
+        shard: The part of the cases that is taken.
         most: At most so many cases of each scenario; None takes all.
         policies: Folder of a site's own policies; None takes the home's `policies/`, if any.
         progress: Told of each finished cell.
@@ -316,7 +319,7 @@ def run(
     manifest = load(home / "cases")
     means = _means(home, study, manifest)
     preflight(study.systems, means, study.budget, os.environ)
-    policies_read, todo = _planned(home, study, manifest, most, policies)
+    policies_read, todo = _planned(home, study, manifest, most, policies, shard)
     keep_named(home / "runs" / study.id, study)
     cache = cache_of(os.environ, os.geteuid())
     means = replace(means, cache=cache, confinement=confinement(cache))
@@ -325,6 +328,7 @@ def run(
         policies_read,
         clock=time.perf_counter,
         crew=crew,
+        shard=shard,
         shell=shell() if study.shell else None,
         makers=Makers(
             AUDITOR, means.confinement, {each.name: each for each in study.systems}, means
@@ -334,13 +338,19 @@ def run(
 
 
 def dry_run(
-    home: Path, study: Study, *, most: int | None = None, policies: Path | None = None
+    home: Path,
+    study: Study,
+    *,
+    shard: Shard = WHOLE,
+    most: int | None = None,
+    policies: Path | None = None,
 ) -> Table:
     """What `run` would do, and what it would cost: nothing is run, sent or written.
 
     Args:
         home: As of `run`.
         study: Likewise.
+        shard: Likewise.
         most: Likewise.
         policies: Likewise.
 
@@ -349,7 +359,7 @@ def dry_run(
     """
     manifest = load(home / "cases")
     preflight(study.systems, _means(home, study, manifest), study.budget, None)
-    _, todo = _planned(home, study, manifest, most, policies)
+    _, todo = _planned(home, study, manifest, most, policies, shard)
     return foreseen(home, study, todo)
 
 
@@ -363,8 +373,13 @@ def _means(home: Path, study: Study, manifest: CaseSet) -> Means:
     )
 
 
-def _planned(
-    home: Path, study: Study, manifest: CaseSet, most: int | None, policies: Path | None
+def _planned(  # noqa: PLR0917  what a study is run with
+    home: Path,
+    study: Study,
+    manifest: CaseSet,
+    most: int | None,
+    policies: Path | None,
+    shard: Shard,
 ) -> tuple[Mapping[str, Policy], list[Task]]:
     """The corpus and all cells of a study.
 
@@ -381,6 +396,11 @@ def _planned(
         if not study.scenarios or case.scenario in study.scenarios
         if case.development or not study.development
     ]
+    if cases and not (cases := shard.take(cases)):
+        raise SpecError(
+            f"The shard {shard.part}/{shard.of} has no case: there are fewer than shards.",
+            remedy="Part the study into fewer.",
+        )
     arms = chosen(home, cases, study.arms)
 
     def prompt_of(case: Case, arm: str, template: str) -> str:

@@ -52,6 +52,14 @@ def run(
     ] = False,
     workers: options.Workers = 2,
     at_once: options.AtOnce = 1,
+    shard: Annotated[
+        str,
+        typer.Option(
+            metavar="I/N",
+            help="Only the I-th of N parts of the cases: N machines fill a study, and copying "
+            "their `runs` into one folder joins it.",
+        ),
+    ] = "1/1",
 ) -> None:
     """Run systems on cases. Give a study file, or --system with --scenario and --n.
 
@@ -62,7 +70,9 @@ def run(
     from chartproof.leaderboards.terminal import show
     from chartproof.records.study import Study
     from chartproof.runs.crew import Crew
+    from chartproof.runs.shard import shard as shard_of
 
+    part = shard_of(shard)
     if (study is None) == (not system):
         raise SpecError(
             "Neither a study file nor --system was given."
@@ -88,7 +98,7 @@ def run(
     given |= {name: value for name, value in changes.items() if value is not None}
     asked = validated(given, Study, "The options")
     if dry_run:
-        screen.out.print(show(steps.dry_run(home, asked, most=n, policies=policies)))
+        screen.out.print(show(steps.dry_run(home, asked, shard=part, most=n, policies=policies)))
         return
     crew = Crew(workers, at_once, say=screen.aside)
     with screen.progress(f"Run {asked.id}") as progress:
@@ -96,6 +106,7 @@ def run(
             home,
             asked,
             crew=crew,
+            shard=part,
             most=n,
             policies=policies,
             progress=lambda _cell, done, all_: progress(done, all_),

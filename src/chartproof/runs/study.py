@@ -10,8 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from chartproof.chart.alone import alone
-from chartproof.errors import RunError, SpecError
+from chartproof.errors import SpecError
 from chartproof.models.ledger import Spent
 from chartproof.records.case import Case
 from chartproof.records.cell import CellInfo
@@ -23,12 +22,9 @@ from chartproof.runs.crew import ALONE, Crew, Filling, Given, Hands, Work
 from chartproof.runs.makers import Makers
 from chartproof.runs.pace import Pace
 from chartproof.runs.run import Audit, Task
+from chartproof.runs.shard import WHOLE, Shard
 from chartproof.runs.systems import AUDITOR, Program, Scripted
 from chartproof.tools.python import Shell
-
-LOCK = ".lock"
-"""Held in a study's folder while a run is at work there."""
-
 
 W = TypeVar("W", bound=Work)
 
@@ -98,6 +94,7 @@ def run_study(
     *,
     clock: Callable[[], float],
     crew: Crew = ALONE,
+    shard: Shard = WHOLE,
     shell: Shell | None = None,
     makers: Makers | None = None,
     progress: Progress = lambda _cell, _done, _all: None,
@@ -108,6 +105,7 @@ def run_study(
         Audit(dict(policies), clock, shell),
         makers or Makers(AUDITOR),
         crew=crew,
+        shard=shard,
         progress=progress,
     )
 
@@ -118,6 +116,7 @@ def fill(
     makers: Makers,
     *,
     crew: Crew = ALONE,
+    shard: Shard = WHOLE,
     progress: Progress = lambda _cell, _done, _all: None,
 ) -> list[CellInfo]:
     """Fill the cells that do not stand yet; the cells of all tasks, in their order.
@@ -138,11 +137,7 @@ def fill(
     with contextlib.ExitStack() as held:
         for folder in sorted({cells.study(task.folder) for task in todo}):
             folder.mkdir(parents=True, exist_ok=True)
-            busy = RunError(
-                f"Another run of this study is at work in `{folder}`.",
-                remedy="Wait for it, or give the study another id.",
-            )
-            held.enter_context(alone(folder / LOCK, busy))
+            held.enter_context(shard.alone(folder))
             _refuse_mixture(folder, [task for task in todo if cells.study(task.folder) == folder])
         hands = held.enter_context(crew.hands(Given(filling, makers)))
         found: dict[Path, CellInfo] = {}
