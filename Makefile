@@ -56,7 +56,7 @@ check: .venv/tested ## What CI runs: format, lint, types, rooms, tests, no patie
 	$(MAKE) test
 
 bench: .venv/tested ## Measure speed and memory, as ratios in one run (bench/RESULTS.md)
-	for each in charts store_build tool_latency sql_bomb scale rules; do \
+	for each in charts store_build tool_latency sql_bomb scale rules proxy; do \
 	  $(BIN)/python bench/$$each.py || exit 1; done
 
 bench-full: .venv/tested ## The same at full scale, 26 million rows, and beside a peer (an hour; installs m3-mcp)

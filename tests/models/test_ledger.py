@@ -140,6 +140,36 @@ def test_a_budget_stops_what_would_pass_it_and_says_so(tmp_path: Path) -> None:
     ledger.admit("s/c/factual/9", 0.005)
 
 
+def test_what_runs_in_hand_may_still_cost_is_held_for_them(tmp_path: Path) -> None:
+    ledger, other = Ledger(tmp_path, budget_usd=1), Ledger(tmp_path, budget_usd=1)
+    ledger.admit("s/c/factual/1", 0.4)
+    other.admit("s/c/factual/2", 0.4)
+    with pytest.raises(Spent, match=r"\$0.8000 is held for runs in hand"):
+        ledger.admit("s/c/factual/3", 0.4)
+    # what a run has spent is not held as well
+    ledger.finish(begin(ledger), status=200, usage=used(0.3))
+    assert (read(tmp_path).bound_usd, read(tmp_path).held_usd) == (0.3, 0.5)
+    ledger.leave("s/c/factual/1")
+    assert read(tmp_path).held_usd == 0.4
+    ledger.admit("s/c/factual/3", 0.3)
+    # as if the other process had been killed
+    other.close()
+    assert read(tmp_path).held_usd == 0.3
+
+
+def test_a_run_is_expected_to_cost_what_the_dearest_of_its_system_did(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, budget_usd=1)
+    ledger.admit("s/c/factual/1")
+    ledger.finish(begin(ledger), status=200, usage=used(0.3))
+    ledger.leave("s/c/factual/1")
+    ledger.admit("s/c/factual/2")
+    ledger.admit("t/c/factual/1")
+    assert read(tmp_path).held_usd == 0.3
+    ledger.admit("s/c/factual/3")
+    with pytest.raises(Spent, match=r"might cost \$0.3000"):
+        ledger.admit("s/c/factual/4")
+
+
 def test_processes_and_threads_keep_one_budget_together(tmp_path: Path) -> None:
     ledgers = [Ledger(tmp_path, budget_usd=0.5) for _ in range(3)]
     refused: list[int] = []

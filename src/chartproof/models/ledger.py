@@ -8,6 +8,10 @@ A request is `begun` before its first byte leaves and `finished` when its answer
 lines are in the hands of the system before anything else happens. Whatever is killed, the files
 tell what was spent by runs that left no cell: what had ended exactly, what was in flight as the
 estimate that it began with.
+
+Where a budget is kept, a run is `opened` with what it is expected to cost and `closed` at its end:
+what it has not spent yet is held for it. Each process locks its file for as long as it lives, so
+that nothing is held for runs of a process that was killed.
 """
 
 import fcntl
@@ -78,8 +82,23 @@ class Finished(Document):
     error: str = ""
 
 
-Line = Annotated[Begun | Finished, Field(discriminator="kind")]
-_LINE: TypeAdapter[Begun | Finished] = TypeAdapter(Line)
+class Opened(Document):
+    """A run begins, and this is held for it."""
+
+    kind: Literal["opened"] = "opened"
+    run: str
+    expected_usd: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Closed(Document):
+    """It has ended, however it did."""
+
+    kind: Literal["closed"] = "closed"
+    run: str
+
+
+Line = Annotated[Begun | Finished | Opened | Closed, Field(discriminator="kind")]
+_LINE: TypeAdapter[Begun | Finished | Opened | Closed] = TypeAdapter(Line)
 
 
 @dataclass(frozen=True)
@@ -106,9 +125,11 @@ class Spend:
 
     Attributes:
         requests: In no particular order.
+        held_usd: What runs in hand are expected to spend yet.
     """
 
     requests: tuple[Request, ...] = ()
+    held_usd: float = 0
 
     @property
     def known_usd(self) -> float:
@@ -156,6 +177,7 @@ class _File:
         self._path = path
         self._at = 0
         self.requests: dict[int, Request] = {}
+        self._runs: dict[str, tuple[float, list[int]]] = {}
 
     def refresh(self) -> None:
         """Read what was appended; a last line without end is not there yet, or never will be."""
@@ -174,10 +196,37 @@ class _File:
                 f"{self._path} holds a line that is none of a ledger: {misfit(error)}.",
                 remedy="Compare it with a copy: what was spent cannot be told without it.",
             ) from error
-        if isinstance(line, Begun):
-            self.requests[line.id] = Request(line)
-        elif line.id in self.requests:
-            self.requests[line.id] = Request(self.requests[line.id].begun, line)
+        match line:
+            case Begun():
+                self.requests[line.id] = Request(line)
+                if line.run in self._runs:
+                    self._runs[line.run][1].append(line.id)
+            case Finished():
+                if line.id in self.requests:
+                    self.requests[line.id] = Request(self.requests[line.id].begun, line)
+            case Opened():
+                self._runs[line.run] = (line.expected_usd, [])
+            case Closed():
+                self._runs.pop(line.run, None)
+
+    def held_usd(self) -> float:
+        """What runs in hand have left of what they were expected to cost."""
+        if not self._runs or not self._lives():
+            return 0
+        left = (
+            max(expected - sum(self.requests[each].bound_usd or 0 for each in made), 0)
+            for expected, made in self._runs.values()
+        )
+        return usd(*left) or 0
+
+    def _lives(self) -> bool:
+        """Whether the process that writes the file is there."""
+        with self._path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
 
 class _Files:
@@ -192,7 +241,8 @@ class _Files:
         for path in sorted(self._folder.glob("*.jsonl")):
             self._known.setdefault(path, _File(path)).refresh()
         return Spend(
-            tuple(each for file in self._known.values() for each in file.requests.values())
+            tuple(each for file in self._known.values() for each in file.requests.values()),
+            usd(*(file.held_usd() for file in self._known.values())) or 0,
         )
 
 
@@ -249,7 +299,7 @@ class Ledger:
             if self.budget_usd is None:
                 return self._begun(line)
             with self._alone():
-                self._admit(reserved_usd, f"A request of {run}")
+                self._refuse(self.spend(), reserved_usd or 0, 0, f"A request of {run}")
                 return self._begun(line)
 
     def finish(
@@ -261,16 +311,33 @@ class Ledger:
                 Finished(id=id_, status=status, usage=usage, received=received, error=error)
             )
 
-    def admit(self, run: str, expected_usd: float | None) -> None:
+    def admit(self, run: str, expected_usd: float | None = None) -> None:
         """Let a run begin, if the budget has room for what it is expected to cost.
 
+        Args:
+            run: As in `begin`.
+            expected_usd: None takes the dearest run of its system so far; of the first nothing is
+                known, so that it is taken for 0.
+
         Raises:
-            Spent: It has not.
+            Spent: There is no room.
         """
         if self.budget_usd is None:
             return
         with self._guard, self._alone():
-            self._admit(expected_usd, f"The run {run}")
+            spent = self.spend()
+            if expected_usd is None:
+                system = f"{run.partition('/')[0]}/"
+                known = [each for name, each in spent.by_run().items() if name.startswith(system)]
+                expected_usd = max((each.bound_usd for each in known), default=0)
+            self._refuse(spent, expected_usd, spent.held_usd, f"The run {run}")
+            self._append(Opened(run=run, expected_usd=expected_usd))
+
+    def leave(self, run: str) -> None:
+        """Hold nothing for a run any more: it has ended."""
+        if self.budget_usd is not None:
+            with self._guard:
+                self._append(Closed(run=run))
 
     def spend(self) -> Spend:
         """What all processes of the study have spent so far."""
@@ -283,16 +350,16 @@ class Ledger:
             os.close(self._file)
             self._file = None
 
-    def _admit(self, expected_usd: float | None, who: str) -> None:
+    def _refuse(self, spent: Spend, expected_usd: float, held_usd: float, who: str) -> None:
         assert self.budget_usd is not None
-        spent = self.spend()
-        after = usd(spent.bound_usd, expected_usd or 0) or 0.0
+        after = usd(spent.bound_usd, held_usd, expected_usd) or 0.0
         if spent.bound_usd < self.budget_usd and after <= self.budget_usd:
             return
+        held = f", ${held_usd:.4f} is held for runs in hand" if held_usd else ""
         raise Spent(
-            f"{who} might cost ${expected_usd or 0:.4f}; of the study's budget of "
+            f"{who} might cost ${expected_usd:.4f}; of the study's budget of "
             f"${self.budget_usd:g}, ${spent.known_usd:.4f} is spent and ${spent.open_usd:.4f} in "
-            "flight or not told.",
+            f"flight or not told{held}.",
             remedy="Raise `budget_usd` of the study and run again: what stands is kept.",
         )
 
@@ -301,7 +368,7 @@ class Ledger:
         self._append(line(id=self._next))
         return self._next
 
-    def _append(self, line: Begun | Finished) -> None:
+    def _append(self, line: Begun | Finished | Opened | Closed) -> None:
         raw = json.dumps(
             line.model_dump(mode="json", exclude_none=True), separators=(",", ":")
         ).encode()
@@ -311,6 +378,7 @@ class Ledger:
                 folder.mkdir(parents=True, exist_ok=True)
                 path = folder / f"{secrets.token_hex(8)}.jsonl"
                 self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+                fcntl.flock(self._file, fcntl.LOCK_EX)
             rest = memoryview(raw + b"\n")
             while rest:
                 rest = rest[os.write(self._file, rest) :]

@@ -417,8 +417,10 @@ class ModelProxy:
         """Let runs reach their models no more; what was in flight is cut and written down."""
         assert self._portal is not None, "the proxy is not listening"
         for line in lines:
-            self._portal.call(self._lines.pop, _mark(line.token), None)
-            self._portal.call(line.cut)
+            known = self._portal.call(self._lines.pop, _mark(line.token), None)
+            if known is not None:
+                self._portal.call(line.cut)
+                line.way.ledger.leave(line.way.run)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request: from this machine, of a run, to a path of a protocol."""
