@@ -17,6 +17,7 @@ import pytest
 
 from chartproof.catalog.read import policies, validated
 from chartproof.errors import ChartError, RunError, SpecError
+from chartproof.models.ledger import Spent
 from chartproof.records.case import Anchor, Case
 from chartproof.records.cell import CellInfo
 from chartproof.records.study import Budget, Study
@@ -27,8 +28,9 @@ from chartproof.runs.crew import Crew
 from chartproof.runs.errand import Errand
 from chartproof.runs.makers import Makers
 from chartproof.runs.process import RateLimited
-from chartproof.runs.run import Task, run
+from chartproof.runs.run import Audit, Task, run
 from chartproof.runs.shard import Shard
+from chartproof.runs.study import fill as fill_with
 from chartproof.runs.study import run_study, tasks
 from chartproof.runs.systems import AUDITOR, System
 from chartproof.tools.python import Shell
@@ -196,6 +198,34 @@ def test_a_failure_of_the_environment_is_marked_and_run_again(tmp_path: Path, ch
     second = run(task, system, policies(), clock=time.monotonic)
     assert second.outcome == "reported"
     assert run(task, Failing(9), policies(), clock=time.monotonic) == second
+
+
+class Paid(Audit):
+    """Fills cells of which those of one system ask for more than the study may spend."""
+
+    def fill(self, task: Task, system: System, stopped: Callable[[], bool]) -> CellInfo:
+        return super().fill(task, Spender() if task.system == "careful" else system, stopped)
+
+
+class Spender(Failing):
+    """A system whose model may not be asked any more."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def answer(self, errand: Errand) -> str:
+        raise Spent("The budget of the study is used up.", remedy="Raise it.")
+
+
+def test_a_budget_that_is_used_up_leaves_no_cell_and_what_needs_none_is_still_filled(
+    tmp_path: Path, chart: Path
+) -> None:
+    todo = planned(tmp_path, chart)
+    with pytest.raises(Spent, match="used up"):
+        fill_with(todo, Paid(policies(), time.monotonic), Makers(AUDITOR))
+    found = [cell.system for _, cell in cells.cells(tmp_path)]
+    assert sorted(found) == ["order-time"] * (len(todo) // 2)
+    assert not list(tmp_path.rglob(".*.part"))
 
 
 class Programmer:
