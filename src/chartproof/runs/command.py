@@ -31,6 +31,7 @@ from chartproof.runs.agents.confined import (
 from chartproof.runs.agents.doors import Doors, opened
 from chartproof.runs.agents.harness import SERVER
 from chartproof.runs.agents.host import PACKAGE, PARTS, Host, host, shows
+from chartproof.runs.agents.reach import reachable, standing
 from chartproof.runs.errand import Errand
 from chartproof.runs.makers import Means
 from chartproof.runs.process import AgentFailure
@@ -109,14 +110,13 @@ class Command:
         return digest([self._entry.model_dump(mode="json", exclude={"name"}), self._read])
 
     @cached_property
-    def _read(self) -> list[list[object]]:
+    def _read(self) -> list[tuple[str, int, int]]:
         """Each shared file with its size and time: whether it is still the same program."""
-        found: list[list[object]] = []
-        for each in self._entry.shares:
-            for path in sorted(p for p in (Path(each), *Path(each).rglob("*")) if p.is_file()):
-                about = path.stat()
-                found.append([str(path), about.st_size, about.st_mtime_ns])
-        return found
+        return [told for each in self._entry.shares for told in standing(Path(each))]
+
+    @cached_property
+    def _shared(self) -> dict[str, Path]:
+        return {each: reachable(Path(each), self._means.cache) for each in self._entry.shares}
 
     @cached_property
     def _host(self) -> Host:
@@ -182,7 +182,7 @@ class Command:
         jail = jail_of(
             python,
             self._start(errand.prompt, doors, HOME),
-            shared={each: Path(each) for each in self._entry.shares},
+            shared=self._shared,
             sockets=doors.sockets,
             seconds=errand.budget.seconds,
             host=self._host,

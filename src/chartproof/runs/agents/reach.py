@@ -1,12 +1,12 @@
 """Files that a jail shares must be readable by somebody who may do nothing."""
 
-import hashlib
 import os
 import secrets
 import shutil
 from pathlib import Path
 
 from chartproof.errors import RunError
+from chartproof.records.trace import digest
 
 
 def reachable(place: Path, cache: Path) -> Path:
@@ -23,8 +23,7 @@ def reachable(place: Path, cache: Path) -> Path:
     """
     if os.geteuid() != 0 or _is_open(place):
         return place
-    about = place.stat()
-    mark = hashlib.sha256(f"{place} {about.st_mtime_ns} {about.st_size}".encode()).hexdigest()[:16]
+    mark = digest(standing(place))[:16]
     folder = cache / "programs" / mark
     target = folder / place.name
     if target.exists():
@@ -50,6 +49,12 @@ def reachable(place: Path, cache: Path) -> Path:
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+def standing(place: Path) -> list[tuple[str, int, int]]:
+    """Each file of a folder, or the one file, with its size and time."""
+    files = sorted(each for each in (place, *place.rglob("*")) if each.is_file())
+    return [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in files]
 
 
 def _is_open(place: Path) -> bool:
