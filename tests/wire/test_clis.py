@@ -22,6 +22,7 @@ from chartproof.runs import cells
 from chartproof.runs.agents.harness import Ways
 from chartproof.runs.agents.installed import PACKAGES, found
 from chartproof.runs.confinement import confinement
+from chartproof.runs.crew import Crew
 from chartproof.runs.scripted_model.server import ModelServer
 from chartproof.tools.interpreter import cache_of
 from chartproof.tools.trace import read
@@ -86,7 +87,7 @@ class Place:
             "systems": systems,
             "budget": {"seconds": 90, **budget},
         })  # fmt: skip
-        made = steps.run(self.home, study, workers=1, most=1)
+        made = steps.run(self.home, study, crew=Crew(1), most=1)
         place = self.home / "runs" / study.id
         return [
             Ran(cell, cells.place(place.parent, study.id, cell.system, cell.case, cell.arm, 1))
@@ -213,8 +214,9 @@ def test_nothing_of_a_program_outlives_a_study_that_is_killed(place: Place, tmp_
     )
     code = (
         "import sys, pathlib; from chartproof.api import steps;"
+        "from chartproof.runs.crew import Crew;"
         "home, file = map(pathlib.Path, sys.argv[1:]);"
-        "steps.run(home, steps.read_study(file), workers=2, most=1)"
+        "steps.run(home, steps.read_study(file), crew=Crew(2), most=1)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(place.home), str(file)],
