@@ -67,7 +67,7 @@ def bare(entry: CliSystem, means: Means, work: Errand) -> str:
     harness, here = cli.HARNESSES[entry.kind], found(entry.kind, means.cache, os.environ["PATH"])
     assert here is not None
     with (
-        tempfile.TemporaryDirectory() as home,
+        tempfile.TemporaryDirectory(dir="/dev/shm") as home,  # in memory, as in the jail
         opened(work, access=Access(entry.model, means), turns=entry.turns, jailed=False) as doors,
     ):
         start = harness.start(Launch(entry, here, doors.ways, work.prompt))
