@@ -316,6 +316,8 @@ def run(
         policies: Folder of a site's own policies; None takes the home's `policies/`, if any.
         progress: Told of each finished cell.
     """
+    if crew.executor is not None:
+        home = home.resolve()  # its processes stand in other folders
     manifest = load(home / "cases")
     means = _means(home, study, manifest)
     preflight(study.systems, means, study.budget, os.environ)

@@ -52,6 +52,14 @@ def run(
     ] = False,
     workers: options.Workers = 2,
     at_once: options.AtOnce = 1,
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="MODULE:FACTORY",
+            help="Give the runs to the executor that this makes, as of Dask, instead of processes "
+            "here: as many at once as --workers times --at-once.",
+        ),
+    ] = "",
     shard: Annotated[
         str,
         typer.Option(
@@ -70,6 +78,7 @@ def run(
     from chartproof.leaderboards.terminal import show
     from chartproof.records.study import Study
     from chartproof.runs.crew import Crew
+    from chartproof.runs.elsewhere import factory
     from chartproof.runs.shard import shard as shard_of
 
     part = shard_of(shard)
@@ -100,7 +109,8 @@ def run(
     if dry_run:
         screen.out.print(show(steps.dry_run(home, asked, shard=part, most=n, policies=policies)))
         return
-    crew = Crew(workers, at_once, say=screen.aside)
+    makes = factory(executor) if executor else None
+    crew = Crew(workers, at_once, makes, say=screen.aside)
     with screen.progress(f"Run {asked.id}") as progress:
         cells = steps.run(
             home,

@@ -7,145 +7,27 @@ threads as it may have runs in hand, and there are as many processes as there is
 import contextlib
 import multiprocessing
 import os
-import pickle
 import resource
 import signal
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Self
 
 from chartproof.errors import RunError
-from chartproof.records.cell import CellInfo
-from chartproof.runs.makers import Makers
-from chartproof.runs.systems import System
+from chartproof.runs.elsewhere import elsewhere
+from chartproof.runs.worker import Given, Hands, Told, Work, Worker, portable, told
 
-Told = CellInfo | Exception
-"""What comes of a task: its cell, or why there is none."""
 _FILES = 64
 """Files and pipes that a run may hold open, its program's and its queries' included."""
-
-
-class Work(Protocol):
-    """A cell to be filled."""
-
-    @property
-    def system(self) -> str:
-        """Name of the program that fills it."""
-        ...
-
-    @property
-    def about(self) -> str:
-        """Id of its case."""
-        ...
-
-    @property
-    def arm(self) -> str:
-        """Which version of the case."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Where it shall stand."""
-        ...
-
-    @property
-    def after(self) -> Path | None:
-        """The cell whose retrievals it is given; None where there is none."""
-        ...
-
-    def alike(self) -> dict[str, str]:
-        """What decides it and is the same for all that a study compares on an arm of a case.
-
-        `budget` is among it, and is the same for every case.
-        """
-        ...
-
-
-W_contra = TypeVar("W_contra", bound=Work, contravariant=True)
-
-
-class Filling(Protocol[W_contra]):
-    """What cells are filled with. It is sent to every worker."""
-
-    def fill(self, task: W_contra, system: System, stopped: Callable[[], bool]) -> CellInfo:
-        """Fill one cell, unless it stands already."""
-        ...
-
-
-@dataclass(frozen=True)
-class Given:
-    """What every cell of a study is run with."""
-
-    filling: Filling[Any]
-    makers: Makers
-
-
-@dataclass
-class Worker:
-    """Runs cells, in any thread; makes each system and copies its sources once.
-
-    Args:
-        home: Folder for copies.
-        given: What cells are run with.
-        stopped: True ends whatever is in hand.
-    """
-
-    home: Path
-    given: Given
-    stopped: Callable[[], bool]
-    _folder: Path | None = None
-    _systems: dict[str, System] = field(default_factory=dict[str, System])
-    _making: threading.Lock = field(default_factory=threading.Lock)
-
-    def run(self, task: Work) -> CellInfo:
-        """Fill one cell."""
-        return self.given.filling.fill(task, self._system(task.system), self.stopped)
-
-    def _system(self, name: str) -> System:
-        with self._making:
-            if name not in self._systems:
-                made = self.given.makers.make(name, self._copied)
-                made.digest()  # whatever a system makes once, it makes before threads share it
-                self._systems[name] = made
-            return self._systems[name]
-
-    def _copied(self) -> Path:
-        if self._folder is None:
-            own = Path(tempfile.mkdtemp(dir=self.home))
-            self._folder = self.given.makers.program.copied(own)
-        return self._folder
-
-
-class Hands(Protocol):
-    """What takes tasks and tells what came of them.
-
-    Attributes:
-        room: How many may be in hand at once.
-    """
-
-    room: int
-
-    def begin(self, number: int, task: Work) -> None:
-        """Take a task in hand."""
-        ...
-
-    def ended(self, seconds: float | None) -> list[tuple[int, Told]]:
-        """Wait for tasks to end, at most so long; some of those that have.
-
-        Raises:
-            RunError: A worker was killed.
-        """
-        ...
 
 
 def _silent(_text: str) -> None:
@@ -159,6 +41,7 @@ class Crew:
     Attributes:
         workers: Processes.
         at_once: Runs that each has in hand; more than one pays where systems wait for models.
+        executor: Makes an executor that takes the runs instead of processes here, so many at once.
         say: Told in a sentence of what holds the work up.
         clock: Seconds, monotonic.
         sleep: Lets seconds pass.
@@ -166,13 +49,19 @@ class Crew:
 
     workers: int = 1
     at_once: int = 1
+    executor: Callable[[], Executor] | None = None
     say: Callable[[str], None] = _silent
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
     @contextlib.contextmanager
-    def hands(self, given: Given) -> Generator[Hands]:
-        """Those that fill cells with what is given; at the end nothing is in hand any more."""
+    def hands(self, given: Given, study: Path) -> Generator[Hands]:
+        """Those that fill cells of a study with what is given; at the end nothing is in hand."""
+        if self.executor is not None:
+            room = self.workers * self.at_once
+            with elsewhere(self.executor, given, room, study, self.sleep) as hands:
+                yield hands
+            return
         if self.workers * self.at_once == 1:
             with tempfile.TemporaryDirectory(prefix="systems-") as home:
                 yield _Own(Worker(Path(home), given, lambda: False))
@@ -209,14 +98,6 @@ class _Own:
         done = [(number, told(self._worker, task)) for number, task in self._next]
         self._next.clear()
         return done
-
-
-def told(worker: Worker, task: Work) -> Told:
-    """What comes of a task."""
-    try:
-        return worker.run(task)
-    except Exception as error:
-        return error
 
 
 @dataclass
@@ -326,20 +207,6 @@ def serve(wire: Connection, home: Path, given: Given, at_once: int) -> None:
                 stopped.set()
                 return
             threads.submit(work, *message)
-
-
-def portable(what: Told) -> Told:
-    """What came of a task in a form that reaches another process, with the place of a defect."""
-    if isinstance(what, CellInfo):
-        return what
-    trail = "".join(traceback.format_exception(what))
-    try:
-        made = pickle.loads(pickle.dumps(what))
-    except Exception:  # whatever an error holds that cannot be sent
-        return RuntimeError(f"{type(what).__name__}, in a worker:\n{trail}")
-    if isinstance(made, Exception):
-        made.add_note(f"In a worker:\n{trail}")
-    return made
 
 
 def _let_open(files: int) -> None:

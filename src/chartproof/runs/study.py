@@ -18,12 +18,13 @@ from chartproof.records.policy import Policy
 from chartproof.records.study import Study
 from chartproof.records.system import SingleShotSystem
 from chartproof.runs import cells
-from chartproof.runs.crew import ALONE, Crew, Filling, Given, Hands, Work
+from chartproof.runs.crew import ALONE, Crew
 from chartproof.runs.makers import Makers
 from chartproof.runs.pace import Pace
 from chartproof.runs.run import Audit, Task
 from chartproof.runs.shard import WHOLE, Shard
 from chartproof.runs.systems import AUDITOR, Program, Scripted
+from chartproof.runs.worker import Filling, Given, Hands, Work
 from chartproof.tools.python import Shell
 
 W = TypeVar("W", bound=Work)
@@ -139,7 +140,9 @@ def fill(
             folder.mkdir(parents=True, exist_ok=True)
             held.enter_context(shard.alone(folder))
             _refuse_mixture(folder, [task for task in todo if cells.study(task.folder) == folder])
-        hands = held.enter_context(crew.hands(Given(filling, makers)))
+        if not todo:
+            return []
+        hands = held.enter_context(crew.hands(Given(filling, makers), cells.study(todo[0].folder)))
         found: dict[Path, CellInfo] = {}
 
         def told(cell: CellInfo, done: int, _of: int) -> None:
