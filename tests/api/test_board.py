@@ -634,3 +634,17 @@ def test_a_study_beyond_its_bounds_is_refused_by_key(tmp_path: Path, key: str, v
     file.write_text("".join(f"{name}: {each}\n" for name, each in told.items()))
     with pytest.raises(SpecError, match=rf"line \d: `{key}` is not valid.*has the keys"):
         board.read_board_study(file)
+
+
+def test_a_system_that_answers_once_is_given_nothing_that_it_could_not_do(tmp_path: Path) -> None:
+    cohort_in(tmp_path / "cohort", CASES[:1])
+    once = {"kind": "single_shot", "name": "m", "model": {"id": "vllm/m"}}
+    systems = ("board-constant", once)
+    reading = BoardStudy.model_validate({"id": "s", "systems": systems, "settings": ("agent",)})
+    with pytest.raises(SpecError, match="has it read sections"):
+        board.run_board(tmp_path, reading, unregistered=True)
+    later = ("board-constant", {**once, "after": "board-constant"})
+    with pytest.raises(SpecError, match="comes after `board-constant`"):
+        board.run_board(
+            tmp_path, BoardStudy.model_validate({"id": "s", "systems": later}), unregistered=True
+        )

@@ -266,6 +266,14 @@ def test_a_stream_that_breaks_off_breaks_off_for_the_agent(tmp_path: Path) -> No
         at.line.conclude(reported=False)
 
 
+def test_a_word_that_stands_for_no_key_is_left_in_the_answer(tmp_path: Path) -> None:
+    own = Upstream("x/m", "https://api.example.org/v1", "none")
+    said = {**ANSWER, "choices": [{"index": 0, "message": {"content": "Allergies: none"}}]}
+    with place(tmp_path, whole(said), upstream=own) as at:
+        _, body = at.asked()
+    assert b"Allergies: none" in body
+
+
 def test_usage_is_asked_for_only_where_a_limit_needs_it(tmp_path: Path) -> None:
     with place(tmp_path / "a", streamed(*STREAM)) as at:
         at.asked({**CHAT, "stream": True})

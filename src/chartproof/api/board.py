@@ -9,7 +9,6 @@ Synthetic; not reviewed by an oncologist; not for care.
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -28,6 +27,7 @@ from chartproof.records.board_study import UNREGISTERED, BoardStudy, StudyArm
 from chartproof.records.cell import CellInfo
 from chartproof.records.store import Tier
 from chartproof.records.study import Budget
+from chartproof.records.system import SingleShotSystem
 from chartproof.runs import cells
 from chartproof.runs.access import preflight
 from chartproof.runs.board import (
@@ -140,8 +140,7 @@ def run_board(
     cache = cache_of(os.environ, os.geteuid())
     confined = confinement(cache)
     program = boards(knowledge().exported())
-    makers = Makers(program, confined, {each.name: each for each in study.systems})
-    makers.check()
+    _refuse_idle(study)
     _prompts(study)
     for entry in study.interventions:
         _ = catalogue()[entry]
@@ -150,6 +149,8 @@ def run_board(
     tier: Tier = "credentialed" if board.lenient else "synthetic"
     means = Means(home, study.id, tier, cache, confined, guard=guard(cohort, tier))
     preflight(study.systems, means, Budget(), os.environ)
+    makers = Makers(program, confined, {each.name: each for each in study.systems}, means)
+    makers.check()
     golds = read_gold(cohort)
     told = [
         Told(case, board.packet(case), golds[case.id].state, lenient=board.lenient)
@@ -166,7 +167,7 @@ def run_board(
     return fill(
         todo,
         Board(time.perf_counter),
-        replace(makers, means=means),
+        makers,
         crew=crew,
         progress=progress,
     )
@@ -187,6 +188,28 @@ def chosen(board: BoardCohort, study: BoardStudy) -> list[BoardCase]:
         if study.most is None or taken[case.cancer] <= study.most:
             found.append(case)
     return found
+
+
+def _refuse_idle(study: BoardStudy) -> None:
+    """Refuse what a system of the study could not do on a tumour board.
+
+    Raises:
+        SpecError: It answers once and is to read sections, or is to be given another's retrievals.
+    """
+    for each in study.systems:
+        if not isinstance(each, SingleShotSystem):
+            continue
+        if "agent" in study.settings:
+            raise SpecError(
+                f"`{each.name}` answers once, and the setting `agent` has it read sections.",
+                remedy="Give it `kind: react`, or leave `agent` out of `settings`.",
+            )
+        if each.after is not None:
+            raise SpecError(
+                f"`{each.name}` comes after `{each.after}`, and a tumour board retrieves nothing "
+                "that could be given to it.",
+                remedy="Leave `after` out.",
+            )
 
 
 def _prompts(study: BoardStudy) -> Prompts:

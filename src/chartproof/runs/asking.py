@@ -90,10 +90,10 @@ class Asking:
         if said.finish == "over":
             raise AgentFailure("The time limit was reached.")
         if said.failure is not None:
-            first = next(iter(str(said.failure).splitlines()), "")[:300]
+            why = " ".join(str(said.failure).split())[:300]
             raise RunError(
                 f"infrastructure: the model {self._access.model.id} could not be asked: "
-                f"{type(said.failure).__name__}: {first}.",
+                f"{type(said.failure).__name__}: {why}.",
                 remedy="Mend its settings in the study, or run again.",
             ) from said.failure
         if said.finish == "turns":
