@@ -84,7 +84,11 @@ def run(tmp_path: Path, confined: Confinement) -> Run:
             {"kind": "command", "name": "s", "command": words, "shares": [str(program)], **more}
         )
         means = Means(
-            home=tmp_path / "home", study="s", guard=Guard("synthetic", None), confinement=confined
+            tier="synthetic",
+            home=tmp_path / "home",
+            study="s",
+            guard=Guard("synthetic", None),
+            confinement=confined,
         )
         folder = tmp_path / "home" / "runs" / "s" / "s" / "c" / "factual" / ".1.part"
         folder.mkdir(parents=True, exist_ok=True)
@@ -202,9 +206,15 @@ def test_without_a_jail_on_the_machine_a_program_runs_only_if_the_study_says_so(
     tmp_path: Path,
 ) -> None:
     entry = {"kind": "command", "name": "s", "command": ["/bin/cat"], "speaks": "report"}
-    means = Means(home=tmp_path)
+    means = Means(home=tmp_path, tier="synthetic")
     with pytest.raises(RunError, match="runs in a jail") as refused:
         command.make(CommandSystem.model_validate(entry), means)
     assert "ungoverned" in refused.value.remedy
     loose = command.make(CommandSystem.model_validate({**entry, "jail": False}), means)
     assert loose.jail.startswith("ungoverned: ")
+
+
+def test_without_a_jail_no_program_is_let_near_credentialed_data(tmp_path: Path) -> None:
+    entry = {"kind": "command", "name": "s", "command": ["/bin/cat"], "jail": False}
+    with pytest.raises(SpecError, match="nobody could tell where such a program sends them"):
+        command.make(CommandSystem.model_validate(entry), Means(home=tmp_path, tier="credentialed"))

@@ -50,10 +50,17 @@ def make(entry: CommandSystem, means: Means) -> "Command":
     """The system that a study describes.
 
     Raises:
-        SpecError: What it would read in the jail is not there, or tells the answers.
+        SpecError: What it would read in the jail is not there, or tells the answers; or it shall
+            run without a jail on credentialed data.
         RunError: No jail can be made here.
     """
     if not entry.jail:
+        if means.tier == "credentialed":
+            raise SpecError(
+                f"The system `{entry.name}` has `jail: false`, and the data are credentialed: "
+                "nobody could tell where such a program sends them.",
+                remedy="Let it run in its jail.",
+            )
         return Command(entry, means, None)
     python = means.confinement.python
     if python is None:
