@@ -18,12 +18,14 @@ from chartproof.records.trace import Called, Trace, Turn
 from chartproof.reports.audit import parse
 from chartproof.reports.recommendations import recommendations
 from chartproof.runs import cells
+from chartproof.runs.crew import Crew
 from chartproof.runs.scripted_model.server import Heard, ModelServer
 from chartproof.tools.trace import examine
 
 # google-genai inherits from a class whose library would rather it did not
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession")
 
+ALONE = Crew(1)
 SCENARIO = "post-ct-aki"
 SUFFIX = {"openai": "/v1", "anthropic": "", "google": "", "vllm": "/v1"}
 """Of the address of a provider: some name the version of their API in it."""
@@ -87,9 +89,9 @@ def react(server: ModelServer, name: str, way: str = "", **more: Any) -> dict[st
     return {"kind": "react", "name": name, "model": model, **more}
 
 
-def ran(home: Path, id_: str, systems: list[Any], **more: Any) -> Ran:
+def ran(home: Path, id_: str, systems: list[Any], crew: Crew = ALONE, **more: Any) -> Ran:
     given = {"id": id_, "cases": "cases", "systems": systems, "scenarios": [SCENARIO], **more}
-    return Ran(home, steps.run(home, validated(given, Study, "The test"), workers=1, most=1))
+    return Ran(home, steps.run(home, validated(given, Study, "The test"), crew=crew, most=1))
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +108,13 @@ def well(ours: Path, server: ModelServer) -> Ran:
                 react(server, "messages", provider="anthropic", model={"max_tokens": 4_000}),
                 react(server, "gemini", provider="google", model={"temperature": 0.25}),
                 react(server, "other", provider="vllm", model={"seed": 7}),
+                react(server, "steps", provider="vllm", actions="json"),
             ],
-            attempts=1,
+            crew=Crew(at_once=5),
         )
 
 
-MODELS = ("chat", "messages", "gemini", "other")
+MODELS = ("chat", "messages", "gemini", "other", "steps")
 
 
 @pytest.mark.parametrize("system", MODELS)
@@ -159,8 +162,9 @@ def test_inspects_log_stands_beside_the_trace(well: Ran, system: str) -> None:
     assert log.samples is not None
     events = log.samples[0].events
     assert sum(each.event == "model" for each in events) == len(well.turns(system))
-    assert sum(each.event == "tool" for each in events) == well.cells[system].calls
-    assert log.samples[0].output.completion == well.trace(system).report
+    if system != "steps":  # whose calls are words to Inspect
+        assert sum(each.event == "tool" for each in events) == well.cells[system].calls
+        assert log.samples[0].output.completion == well.trace(system).report
 
 
 def test_no_file_of_a_run_holds_the_key(well: Ran) -> None:
@@ -295,7 +299,7 @@ def test_a_tumour_board_is_answered_by_models_in_both_settings(
                  "hard_placebos": 0, "replicates": 0}  # fmt: skip
         study = validated(given, BoardStudy, "The test")
         found: dict[str, Any] = {}
-        for cell in board.run_board(tmp_path, study, workers=1, unregistered=True):
+        for cell in board.run_board(tmp_path, study, crew=ALONE, unregistered=True):
             folder = cells.place(tmp_path / "runs", "b", cell.system, cell.case, cell.arm, 1)
             trace = examine(folder / cells.TRACE).trace
             assert cell.outcome == "reported", cell.reason
