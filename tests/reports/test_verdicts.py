@@ -62,7 +62,13 @@ def test_of_messages_held_out_none_is_taken_for_another_verdict_and_few_are_left
         if got is not expected(label):
             unread.append(label["file"])
     assert len(labels) == 40
-    assert unread == ["20.md", "28.md", "31.md", "38.md", "40.md"]  # the figure of docs/reference/reports.md
+    assert unread == [
+        "20.md",
+        "28.md",
+        "31.md",
+        "38.md",
+        "40.md",
+    ]  # the figure of docs/reference/reports.md
 
 
 @pytest.mark.parametrize(

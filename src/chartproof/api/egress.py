@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from chartproof.cases.build import load
-from chartproof.chart.store import INFO
+from chartproof.cases.build import load, store_of
 from chartproof.errors import SpecError
 from chartproof.leaderboards import cells as shown
 from chartproof.models import egress, ledger
@@ -19,10 +18,7 @@ def guard_of(home: Path, manifest: CaseSet) -> Guard:
     Raises:
         SpecError: Its `tier.yaml` does not fit.
     """
-    cut_from, beside = Path(manifest.store_path), home / "store"
-    # a home that was copied has its store beside its cases, and not where they were cut
-    store = beside if not (cut_from / INFO).exists() else cut_from
-    return egress.guard(store, manifest.tier)
+    return egress.guard(store_of(home, manifest), manifest.tier)
 
 
 def sent(home: Path, study: str) -> Table:

@@ -19,7 +19,7 @@ from chartproof.catalog.read import ScenarioFolder
 from chartproof.chart.alone import alone
 from chartproof.chart.chart import Chart
 from chartproof.chart.cut import cut
-from chartproof.chart.store import Store
+from chartproof.chart.store import INFO, Store
 from chartproof.errors import ChartError, RunError, SpecError
 from chartproof.records.case import Anchor, Case, CaseSet
 from chartproof.records.recipe import Planted
@@ -205,6 +205,13 @@ def building(home: Path) -> AbstractContextManager[None]:
         remedy="Wait for it, or build into another folder.",
     )
     return alone(home / "cases" / ".lock", busy)
+
+
+def store_of(home: Path, manifest: CaseSet) -> Path:
+    """The folder of the store that the cases of a home were cut from; it need not be there."""
+    cut_from = Path(manifest.store_path)
+    # a home that was copied has its store beside its cases, and not where they were cut
+    return cut_from if (cut_from / INFO).exists() else home / "store"
 
 
 def save(manifest: CaseSet, out: Path) -> None:

@@ -1,0 +1,1 @@
+"""Where others call: packages of tasks, and forms of theirs."""
