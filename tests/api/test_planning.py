@@ -100,7 +100,7 @@ def test_a_dry_run_prices_the_runs_to_make_by_those_that_were_made(
 def test_cells_that_stand_are_not_paid_again(home: Path, tmp_path: Path) -> None:
     here = a_home(home, tmp_path / "home")
     asked = study()
-    api.run(here, asked, most=1, workers=1)
+    api.run(here, asked, most=1)
     counted = row(steps.dry_run(here, asked, most=1), "careful")
     assert (counted["cells"].value, counted["to run"].value) == (1, 0)
 

@@ -52,7 +52,7 @@ def test_a_scenario_is_read_from_any_folder_and_its_faults_bear_lines(spoilt: Pa
         ("recipes.yaml", "[70, 840]", "[.nan, .inf]", "a finite number"),
         ("recipes.yaml", "[70, 840]", "[9, 1]", "the low end, 9, is above the high one, 1"),
         ("scenario.yaml", "type: wrong_encounter", "type: wrong", "`wrong`, the type of trap T"),
-        ("recipes.yaml", "needs: {", "needs: {age: [80, 40], ", "needs.age"),
+        ("recipes.yaml", "&icu {icu", "&icu {age: [80, 40], icu", "needs.age"),
         (
             "recipes.yaml",
             "table: labevents, where: {itemid:",

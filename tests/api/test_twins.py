@@ -101,7 +101,7 @@ def test_a_policy_twin_whose_words_are_not_there_is_refused(few: Path) -> None:
 
 
 def test_what_is_left_of_the_old_fact_is_named_by_column_and_row(few: Path) -> None:
-    spoken = CODED.model_copy(update={"concept": Concept(text="creatinine")})
+    spoken = CODED.model_copy(update={"concept": Concept(text="discharge")})
     told = cells(recomputed(few, with_twins((spoken,), ())), "C6")["residual"]
     count, _, where = told.partition(" (")
     assert int(count) >= 1

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,10 @@ from chartproof.cases.build import load
 from chartproof.chart.chart import Chart
 from chartproof.explorer.citations import render
 from chartproof.records.cell import CellInfo
-from chartproof.records.study import Budget
 from chartproof.records.trace import Trace
 from chartproof.runs import cells
-from chartproof.runs.process import AgentFailure, Call
+from chartproof.runs.errand import Errand
+from chartproof.runs.process import AgentFailure
 from chartproof.runs.run import Task, run
 
 FORGED = (
@@ -126,16 +126,8 @@ class Talker:
     def digest(self) -> str:
         return "0" * 64
 
-    def answer(
-        self,
-        prompt: str,
-        specs: list[dict[str, Any]],
-        call: Call,
-        budget: Budget,
-        *,
-        clock: Callable[[], float],
-        stopped: Callable[[], bool],
-    ) -> str:
+    def answer(self, errand: Errand) -> str:
+        call = errand.door.call
         call(f"{SAID} <script>", {})
         call("labs", {f"{SAID}<b>": [f"{SAID}<i>"]})
         call("labs", {"items": [f"{SAID} <script>alert(1)</script>"]})

@@ -1,6 +1,7 @@
 """Any program as a system: in a jail by default, and called ungoverned without one."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from chartproof.runs.errand import Errand
 from chartproof.runs.makers import Means
 from chartproof.runs.process import AgentFailure, Interrupted
 from chartproof.tools.gateway import Door
+from chartproof.tools.interpreter import cache_of
 
 PYTHON = "/usr/bin/python3"
 CLIENT = """
@@ -84,6 +86,7 @@ def run(tmp_path: Path, confined: Confinement) -> Run:
             {"kind": "command", "name": "s", "command": words, "shares": [str(program)], **more}
         )
         means = Means(
+            cache=cache_of(os.environ, os.geteuid()),
             tier="synthetic",
             home=tmp_path / "home",
             study="s",

@@ -322,16 +322,17 @@ def run(
     means = _means(home, study, manifest)
     preflight(study.systems, means, study.budget, os.environ)
     policies_read, todo = _planned(home, study, manifest, most, policies, shard)
-    keep_named(home / "runs" / study.id, study)
     cache = cache_of(os.environ, os.geteuid())
     means = replace(means, cache=cache, confinement=confinement(cache))
+    asked = shell() if study.shell else None
+    keep_named(home / "runs" / study.id, study)
     return run_study(
         todo,
         policies_read,
         clock=time.perf_counter,
         crew=crew,
         shard=shard,
-        shell=shell() if study.shell else None,
+        shell=asked,
         makers=Makers(
             AUDITOR, means.confinement, {each.name: each for each in study.systems}, means
         ),

@@ -24,11 +24,11 @@ def reachable(place: Path, cache: Path) -> Path:
     if os.geteuid() != 0 or _is_open(place):
         return place
     mark = digest(standing(place))[:16]
-    folder = cache / "programs" / mark
+    folder = cache.resolve() / "programs" / mark
     target = folder / place.name
     if target.exists():
         return target
-    part = cache / "programs" / f".{mark}.{secrets.token_hex(8)}"
+    part = cache.resolve() / "programs" / f".{mark}.{secrets.token_hex(8)}"
     try:
         part.mkdir(mode=0o755, parents=True)
         if place.is_dir():
