@@ -2,13 +2,13 @@
 
 import os
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
 from chartproof.errors import RunError
-from chartproof.models.inspect import Place, Said, versions
+from chartproof.models.inspect import Place, Said, require, versions
 from chartproof.models.providers import providers
 from chartproof.records.price import ProtocolName
-from chartproof.records.system import Model
+from chartproof.records.system import Model, ReactSystem, SingleShotSystem
 from chartproof.records.trace import digest
 from chartproof.runs.access import Access
 from chartproof.runs.errand import Errand
@@ -112,6 +112,27 @@ def protocols(model: Model) -> tuple[ProtocolName, ...]:
     return known.serves if known else ()
 
 
-def digest_of_entry(entry: Any) -> str:
-    """Of a system's settings as a study has them, and of the engine that asks."""
-    return digest({"entry": entry.model_dump(mode="json"), "engine": dict(versions())})
+EntryT = TypeVar("EntryT", ReactSystem, SingleShotSystem)
+
+
+class Asker(Generic[EntryT]):
+    """What the systems have in common that ask their model through Inspect.
+
+    Args:
+        entry: As the study has it.
+        means: What it is run with.
+
+    Raises:
+        SpecError: What it needs is not installed.
+    """
+
+    def __init__(self, entry: EntryT, means: Means) -> None:
+        require(entry.model, protocols(entry.model), os.environ)
+        self.name = entry.name
+        self._entry = entry
+        self._means = means
+
+    def digest(self) -> str:
+        """Of its settings, and of the engine that asks."""
+        entry = self._entry.model_dump(mode="json")
+        return digest({"entry": entry, "engine": dict(versions())})

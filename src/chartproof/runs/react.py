@@ -1,7 +1,6 @@
 """A model in a loop of reasoning and calls of tools, by Inspect's agent or by steps in JSON."""
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -10,7 +9,7 @@ from chartproof.models import inspect
 from chartproof.models.inspect import Said, Tools
 from chartproof.records.system import ReactSystem
 from chartproof.records.trace import canonical
-from chartproof.runs.asking import Asking, digest_of_entry, protocols
+from chartproof.runs.asking import Asker, Asking
 from chartproof.runs.errand import Errand
 from chartproof.runs.makers import Means
 from chartproof.runs.process import AgentFailure
@@ -43,23 +42,13 @@ def make(entry: ReactSystem, means: Means) -> "React":
     Raises:
         SpecError: What it needs is not installed.
     """
-    inspect.require(entry.model, protocols(entry.model), os.environ)
     return React(entry, means)
 
 
-class React:
+class React(Asker[ReactSystem]):
     """A model that calls tools until it reports."""
 
     jail = NO_PROGRAM
-
-    def __init__(self, entry: ReactSystem, means: Means) -> None:
-        self.name = entry.name
-        self._entry = entry
-        self._means = means
-
-    def digest(self) -> str:
-        """Of its settings, and of the engine."""
-        return digest_of_entry(self._entry)
 
     def answer(self, errand: Errand) -> str:
         """Work a case to its report."""

@@ -4,7 +4,6 @@ The text is what the tools answer, called in a fixed order through the run's own
 model reads stands in the trace, row by row. On a tumour board the prompt holds the packet already.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 
 from chartproof.models import inspect
 from chartproof.records.system import SingleShotSystem
-from chartproof.runs.asking import Asking, digest_of_entry, protocols
+from chartproof.runs.asking import Asker, Asking
 from chartproof.runs.errand import Errand, Retrieval
 from chartproof.runs.makers import Means
 from chartproof.runs.process import AgentFailure, Interrupted
@@ -67,23 +66,13 @@ def make(entry: SingleShotSystem, means: Means) -> "SingleShot":
     Raises:
         SpecError: What it needs is not installed.
     """
-    inspect.require(entry.model, protocols(entry.model), os.environ)
     return SingleShot(entry, means)
 
 
-class SingleShot:
+class SingleShot(Asker[SingleShotSystem]):
     """A model that is told everything at once."""
 
     jail = NO_PROGRAM
-
-    def __init__(self, entry: SingleShotSystem, means: Means) -> None:
-        self.name = entry.name
-        self._entry = entry
-        self._means = means
-
-    def digest(self) -> str:
-        """Of its settings, and of the engine."""
-        return digest_of_entry(self._entry)
 
     def answer(self, errand: Errand) -> str:
         """Read the chart, and ask once."""
