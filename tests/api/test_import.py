@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chartproof.api.steps import import_cases
+from chartproof.api.cases import import_cases
 from chartproof.cases.build import load
 from chartproof.chart.alone import alone
 from chartproof.chart.store import Store

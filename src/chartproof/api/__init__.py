@@ -19,11 +19,11 @@ from chartproof.api.timeline import timeline  # at once: a module has the same n
 if TYPE_CHECKING:
     from chartproof.api.board import read_board_study, run_board
     from chartproof.api.board_scores import board_tables, score_board
+    from chartproof.api.cases import build_cases
     from chartproof.api.charts import Opened, call_tool, open_case, shell
     from chartproof.api.corpora import add_policy, corpus_of
     from chartproof.api.serving import Session, serve_case
     from chartproof.api.steps import (
-        build_cases,
         grade,
         read_study,
         run,
@@ -91,8 +91,8 @@ _WHERE = {
     "chartproof.api.charts": ("Opened", "call_tool", "open_case", "shell"),
     "chartproof.api.serving": ("Session", "serve_case"),
     "chartproof.api.corpora": ("add_policy", "corpus_of"),
+    "chartproof.api.cases": ("build_cases",),
     "chartproof.api.steps": (
-        "build_cases",
         "grade",
         "read_study",
         "run",

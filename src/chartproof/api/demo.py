@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from chartproof.api import steps
+from chartproof.api.cases import build_cases
 from chartproof.api.stores import Stage, build_store
 from chartproof.chart.sources.meds import MedsSource
 from chartproof.hospital.source import SyntheticSource, catalogued
@@ -31,7 +32,7 @@ def synthetic(
         patients=patients, seed=seed, per_rule=per_rule, recipes=catalogued(*SCENARIOS)
     )
     build_store(source, home, stage)
-    steps.build_cases(
+    build_cases(
         home,
         scenarios=SCENARIOS,
         per_rule=per_rule,
@@ -49,7 +50,7 @@ def real(
 ) -> tuple[Path, list[Table]]:
     """Ask `renal-trajectory` of every eligible patient of a MEDS folder, by the careful system."""
     build_store(MedsSource(meds), home, stage)
-    steps.build_cases(
+    build_cases(
         home,
         scenarios=(REAL,),
         per_rule=10_000,

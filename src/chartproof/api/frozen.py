@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from chartproof.api.steps import draw_cases
+from chartproof.api.cases import draw_cases
 from chartproof.api.stores import Stage, build_store
 from chartproof.catalog.read import frozen_suite, scenario, scenario_ids
 from chartproof.chart.chart import Chart

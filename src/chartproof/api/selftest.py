@@ -14,6 +14,7 @@ from pathlib import Path
 from scipy.stats import binom
 
 from chartproof.api import demo, steps
+from chartproof.api.cases import build_cases
 from chartproof.api.counterfactuals import cut_twins
 from chartproof.api.stores import Stage, build_store, source
 from chartproof.cases.build import load, planted_in
@@ -100,7 +101,7 @@ def prepare(home: Path, *, seed: int, workers: int, stage: Stage) -> None:
     """Build a small hospital of the demo's scenarios and run every scripted system on its cases."""
     hospital = source(synthetic=6, per_rule=1, seed=seed, scenarios=demo.SCENARIOS)
     build_store(hospital, home, stage)
-    steps.build_cases(home, seed=seed, progress=stage("Cut charts, apply rules"))
+    build_cases(home, seed=seed, progress=stage("Cut charts, apply rules"))
     cut_twins(home, progress=stage("Edit charts, apply rules"))
     run_habits(home, workers=workers, stage=stage)
     run_pairs(home, workers=workers, stage=stage)

@@ -1,4 +1,4 @@
-"""The steps of a study, each a function from folders to folders.
+"""The steps of a study from its file to its pages, each a function from folders to folders.
 
 A *home* is a folder with `store/`, `cases/`, `labels/` and `runs/`; the pages are written into it.
 """
@@ -9,49 +9,36 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from chartproof.api.cases import Count, silent
 from chartproof.api.charts import shell
 from chartproof.api.corpora import corpus_of
-from chartproof.api.counterfactuals import carried, chosen, standing
+from chartproof.api.counterfactuals import chosen
 from chartproof.api.egress import guard_of
 from chartproof.api.planning import foreseen
 from chartproof.api.scoring import Graded, graded
 from chartproof.api.suite import refuse_faulty
 from chartproof.cases.build import (
-    build,
-    build_listed,
-    building,
-    candidates,
-    eligible,
     load,
-    planted_in,
-    require,
-    save,
 )
-from chartproof.cases.listed import ENCOUNTER, Listed, read_cases
 from chartproof.cases.prompt import prompt as prompt_text
 from chartproof.cases.prompt import question
-from chartproof.cases.strata import draw, strata
 from chartproof.catalog.read import (
-    ScenarioFolder,
     prompt,
     read_yaml,
     scenario,
-    scenario_ids,
 )
-from chartproof.chart.store import Store
 from chartproof.errors import SpecError
 from chartproof.explorer.site import CaseView, RunView, Site
 from chartproof.labels import counterfactuals, reference
 from chartproof.leaderboards import contrasts
 from chartproof.leaderboards.audit import tables as leaderboards
 from chartproof.leaderboards.ungoverned import marked
-from chartproof.records.case import FACTUAL, Anchor, Case, CaseSet
+from chartproof.records.case import FACTUAL, Case, CaseSet
 from chartproof.records.cell import CellInfo
-from chartproof.records.label import Label
 from chartproof.records.policy import Policy
 from chartproof.records.scored import Scored
 from chartproof.records.study import Study
-from chartproof.records.table import Cell, Table
+from chartproof.records.table import Table
 from chartproof.rules import editions
 from chartproof.runs import cells
 from chartproof.runs import study as studies
@@ -67,223 +54,11 @@ from chartproof.runs.study import run_study
 from chartproof.runs.systems import AUDITOR
 from chartproof.tools.interpreter import cache_of
 
-Count = Callable[[int, int], None]
-"""Progress: how many are done, how many there are."""
-
 UNREVIEWED = (
     "Scenarios, policies and rubrics are research material. No clinician has reviewed them; "
     "do not use them to care for patients."
 )
 INVENTED = "The patients are invented. What a system scores here says how it works, not how well."
-
-
-def _silent(_done: int, _all: int) -> None:
-    """No progress is shown."""
-
-
-def build_cases(
-    home: Path,
-    *,
-    scenarios: Sequence[str] = (),
-    per_rule: int = 1,
-    seed: int = 1,
-    progress: Count = _silent,
-) -> CaseSet:
-    """Choose cases from the store of a home, cut their charts, compute their references.
-
-    Args:
-        home: Its `store/` is asked; `cases/` and `labels/` are written.
-        scenarios: Which to ask; empty takes those that the store's hospital planted, and where
-            nobody planted any, all of the catalogue for which somebody is eligible.
-        per_rule: Cases for each planted rule; for a store that nobody planted, cases in all.
-        seed: Of the draw among more candidates.
-        progress: Told of charts cut and references computed.
-    """
-    store = Store.open(home / "store")
-    asked_of = scenarios or sorted({each.scenario for each in planted_in(store)})
-    if not asked_of:
-        asked_of = [each for each, found in eligible_for(home).items() if found]
-    if not asked_of:
-        raise SpecError(
-            f"Nobody in the store of {home} is eligible for any scenario.",
-            remedy="`chartproof cases eligible` tells what each scenario asks for.",
-        )
-    folders = {each: scenario(each) for each in asked_of}
-    asked = [
-        (folder, anchor)
-        for folder in folders.values()
-        for anchor in candidates(store, folder, per_rule=per_rule, seed=seed)
-    ]
-    return _cut(home, store, asked, progress)
-
-
-def draw_cases(
-    home: Path,
-    *,
-    per_scenario: int,
-    scenarios: Sequence[str] = (),
-    seed: int = 1,
-    progress: Count = _silent,
-) -> tuple[CaseSet, Table]:
-    """Choose so many cases of each scenario, evenly from its strata; else like `build_cases`.
-
-    Args:
-        home: Its `store/` is asked; `cases/` and `labels/` are written.
-        per_scenario: How many cases of each, where there are so many.
-        scenarios: Which to ask; empty takes all of the catalogue for which somebody is eligible.
-        seed: Of the draw.
-        progress: Told of charts cut and references computed.
-
-    Returns:
-        The cases, and a table: records and cases of every stratum.
-
-    Raises:
-        SpecError: Nobody is eligible.
-    """
-    store = Store.open(home / "store")
-    asked: list[tuple[ScenarioFolder, Anchor]] = []
-    rows: list[tuple[Cell, ...]] = []
-    planted = {each.scenario for each in planted_in(store)}
-    for name in scenarios or [each for each in scenario_ids() if not planted or each in planted]:
-        folder = scenario(name)
-        groups = strata(store, folder)
-        drawn = draw(groups, most=per_scenario, seed=f"{seed} {name}")
-        asked += [(folder, anchor) for group in drawn.values() for anchor in group]
-        rows += [
-            (
-                Cell(text=name),
-                Cell(text=stratum),
-                Cell(text=f"{len(groups[stratum]):,}", value=len(groups[stratum])),
-                Cell(text=str(len(group)), value=len(group)),
-            )
-            for stratum, group in drawn.items()
-        ]
-    if not asked:
-        raise SpecError(
-            f"Nobody in the store of {home} is eligible.",
-            remedy="`chartproof cases eligible` tells what each scenario asks for.",
-        )
-    table = Table(
-        id="strata",
-        title="Cases by stratum",
-        population=f"{len(asked)} cases, at most {per_scenario} of a scenario, seed {seed}",
-        columns=("scenario", "stratum", "records", "cases"),
-        rows=tuple(rows),
-        notes=("A stratum makes a verdict likely; the verdict is what the rules give.",),
-    )
-    return _cut(home, store, asked, progress), table
-
-
-def _cut(
-    home: Path,
-    store: Store,
-    asked: Sequence[tuple[ScenarioFolder, Anchor]],
-    progress: Count,
-) -> CaseSet:
-    """Cut the charts of cases and compute their references."""
-    folders = {folder.id: folder for folder, _ in asked}
-    first, second = _halves(progress)
-    with building(home):
-        before = standing(home)
-        manifest = build(store, asked, home / "cases", name=home.name, progress=first)
-        labels = reference.compute(
-            manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
-        )
-        return _keep(home, before, manifest, labels)
-
-
-def _keep(home: Path, before: CaseSet | None, manifest: CaseSet, labels: list[Label]) -> CaseSet:
-    """Write references, and mark the development subset, which follows from them.
-
-    A case keeps its counterfactual arms where its record and its reference are what they were.
-    """
-    whole, every = carried(home, before, manifest, labels)
-    reference.write(every, home / "labels")
-    marked = reference.developing(whole, labels)
-    save(marked, home / "cases")
-    return marked
-
-
-def _halves(progress: Count) -> tuple[Count, Count]:
-    """Two steps over the same cases, told as one."""
-    return (
-        lambda done, of: progress(done, 2 * of),
-        lambda done, of: progress(of + done, 2 * of),
-    )
-
-
-def eligible_for(home: Path, *, progress: Count = _silent) -> dict[str, int]:
-    """How many records of a home's store each scenario could be asked about, by its own query."""
-    store = Store.open(home / "store")
-    found: dict[str, int] = {}
-    names = scenario_ids()
-    for n, name in enumerate(names):
-        progress(n, len(names))
-        found[name] = len(eligible(store, scenario(name)))
-    progress(len(names), len(names))
-    return found
-
-
-def import_cases(
-    home: Path, file: Path, *, replace: bool = False, progress: Count = _silent
-) -> list[Label]:
-    """Cut cases that others chose; the rules are asked too, their verdicts are the reference.
-
-    Args:
-        home: Its `store/` has the patients; `cases/` and `labels/` are written.
-        file: CSV with the columns of `cases/listed.py`.
-        replace: Whether other cases that stand there may be replaced.
-        progress: Told of charts cut and references computed.
-
-    Raises:
-        SpecError: The file is wrong, or names a scenario, patient or encounter that is not there;
-            or other cases stand there.
-    """
-    listed = read_cases(file)
-    folders = {each.scenario: scenario(each.scenario) for each in listed}
-    for each in listed:
-        _asked_of(each, folders[each.scenario], file)
-    store = Store.open(home / "store")
-    if (home / "cases" / "cases.json").exists() and not replace:
-        lost = {each.id for each in load(home / "cases").cases} - {each.case for each in listed}
-        if lost:
-            raise SpecError(
-                f"{home / 'cases'} holds {len(lost)} cases that {file} does not name.",
-                remedy="Import into another folder, or replace them by `--replace`.",
-            )
-    require(store, listed)
-    first, second = _halves(progress)
-    with building(home):
-        before = standing(home)
-        manifest = build_listed(store, listed, home / "cases", name=home.name, progress=first)
-        ruled = reference.compute(
-            manifest, home / "cases" / "charts", folders, planted=planted_in(store), progress=second
-        )
-        labels = _given(ruled, listed)
-        _keep(home, before, manifest, labels)
-    return labels
-
-
-def _asked_of(listed: Listed, folder: ScenarioFolder, file: Path) -> None:
-    """Refuse a case that lacks what its scenario asks about."""
-    about = folder.scenario.anchor
-    lacking = [name for name in ENCOUNTER[about] if getattr(listed.anchor, name) is None]
-    if lacking:
-        raise SpecError(
-            f"{file}: case {listed.case} has no {lacking[0]}.",
-            remedy=f"{folder.id} asks about an {about.replace('_', ' ')}: write its {lacking[0]}.",
-        )
-
-
-def _given(ruled: Sequence[Label], listed: Sequence[Listed]) -> list[Label]:
-    """Labels with the verdicts of others, where they gave some."""
-    known = {each.case: each for each in listed}
-    return [
-        label
-        if (theirs := known[label.case]).verdict is None
-        else label.model_copy(update={"given": theirs.verdict, "version": theirs.version})
-        for label in ruled
-    ]
 
 
 def read_study(path: Path) -> Study:
@@ -437,7 +212,7 @@ def _templates(study: Study) -> list[str]:
     return sorted({each.template(study.prompt) for each in study.systems})
 
 
-def grade(home: Path, *, study: str = "", progress: Count = _silent) -> list[Graded]:
+def grade(home: Path, *, study: str = "", progress: Count = silent) -> list[Graded]:
     """Grade every run of a home, or of one study, by rule; grades are kept beside the traces."""
     return list(graded(home, study=study, progress=progress))
 
@@ -455,7 +230,7 @@ def study_ids(home: Path) -> list[str]:
     return found
 
 
-def tables(home: Path, study: str, *, progress: Count = _silent) -> list[Table]:
+def tables(home: Path, study: str, *, progress: Count = silent) -> list[Table]:
     """The tables that the graded runs of one study give: studies are never counted together."""
     return _board(home, study, graded(home, study=study, progress=progress))
 
@@ -482,7 +257,7 @@ def write_site(
     *,
     title: str = "chartproof",
     with_patient_text: bool = False,
-    progress: Count = _silent,
+    progress: Count = silent,
 ) -> tuple[Path, list[Table]]:
     """Write the pages of one study; returns the home's first page and the tables of the study."""
     manifest = load(home / "cases")

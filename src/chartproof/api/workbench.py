@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from chartproof.api import steps
+from chartproof.api.cases import build_cases
 from chartproof.api.stores import Stage, build_store
 from chartproof.cases.build import load, planted_in
 from chartproof.catalog.read import ROOT, ScenarioFolder, scenario_ids
@@ -96,7 +97,7 @@ def simulate(
     build_store(source, home, stage, replace=replace)
     if replace:  # runs on other patients would be told as lost
         shutil.rmtree(home / "runs" / STUDY, ignore_errors=True)
-    steps.build_cases(
+    build_cases(
         home,
         scenarios=(folder.id,),
         per_rule=times * len(recipes.recipes),

@@ -30,8 +30,8 @@ def build(
     ] = 1,
 ) -> None:
     """Cut cases from the store below --in, and compute their reference verdicts beside them."""
+    from chartproof.api.cases import build_cases, draw_cases
     from chartproof.api.counterfactuals import arms_of
-    from chartproof.api.steps import build_cases, draw_cases
     from chartproof.leaderboards.terminal import show as shown
 
     before = arms_of(home)
@@ -128,7 +128,7 @@ def frozen(
 @app.command()
 def eligible(home: options.Home = options.HOME) -> None:
     """Count the records of a store that each scenario could be asked about."""
-    from chartproof.api.steps import eligible_for
+    from chartproof.api.cases import eligible_for
     from chartproof.catalog.read import scenario
 
     with screen.progress("Search for eligible records") as progress:
@@ -152,7 +152,7 @@ def import_(
     ] = False,
 ) -> None:
     """Cut cases that others chose; their verdicts, where given, become the reference."""
-    from chartproof.api.steps import import_cases
+    from chartproof.api.cases import import_cases
 
     with screen.progress("Cut and rule on charts") as progress:
         labels = import_cases(home, file, replace=replace, progress=progress)
