@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
 
-from chartproof.api import steps
+from chartproof.api import build_cases
 from chartproof.api.stores import build_store
 from chartproof.cases.build import load
 from chartproof.catalog.read import scenario, scenario_ids
@@ -39,7 +39,7 @@ def main() -> None:
             )
             build_store(source, home, lambda _stage: lambda _done, _of: None)
         began, used = perf_counter(), process_time()
-        steps.build_cases(home, per_rule=1000)
+        build_cases(home, per_rule=1000)
         building = process_time() - used, perf_counter() - began
         cases = load(home / "cases")
         store = Store.open(home / "store")

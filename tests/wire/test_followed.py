@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chartproof.api import demo, selftest, steps
+from chartproof.api import build_cases, demo, selftest, steps
 from chartproof.api.counterfactuals import cut_twins
 from chartproof.api.stores import build_store, source
 from chartproof.cases.build import save
@@ -36,7 +36,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("followed")
     hospital = source(synthetic=6, per_rule=1, seed=SEED, scenarios=demo.SCENARIOS)
     build_store(hospital, place, silent)
-    steps.build_cases(place, seed=SEED)
+    build_cases(place, seed=SEED)
     manifest, _ = cut_twins(place)
     flipping = {each.case for each in kept.read(place / "labels") if each.is_arm and each.must_flip}
     few = tuple(case for case in manifest.cases if case.id in flipping)
